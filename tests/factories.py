@@ -1,16 +1,17 @@
 """Factories of valid values; a test overrides only what it tests."""
 
+import dataclasses
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.lcm import grant_plan
+from tacker_cnf.lcm.change import Change, State
 from tacker_cnf.lcm.operations.base import Operation
 from tacker_cnf.lcm.operations.registry import OPERATIONS
-from tacker_cnf.lcm.target import Target
 from tacker_cnf.lcm.vnfc_ids import vnfc_id
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.sol.base import SolType
@@ -159,14 +160,14 @@ def a_vnfd(*flavours: Flavour) -> Vnfd:
     )
 
 
-def a_target(**overrides: Any) -> Target:
+def a_state(**overrides: Any) -> State:
     given: dict[str, Any] = {
         "flavour_id": "simple",
         "scale_levels": {"web_aspect": 0},
         "counts": {"web": 1, "agent": 1},
         "parameters": {},
     }
-    return Target(**given | overrides)
+    return State(**given | overrides)
 
 
 def a_grant_request() -> GrantRequest:
@@ -176,7 +177,7 @@ def a_grant_request() -> GrantRequest:
         InstantiateVnfRequest(flavour_id="simple"),
         an_instance(),
         None,
-        a_target(),
+        a_state(),
         a_flavour(),
     )
 
@@ -184,23 +185,36 @@ def a_grant_request() -> GrantRequest:
 def a_task(
     tree: Path = Path("/nowhere"),
     vnfd: Vnfd | None = None,
-    vnfcs: Iterable[VnfcResourceInfo] = (),
     **overrides: Any,
 ) -> InfraTask:
-    """Build a driver's task with the package unpacked at ``tree``."""
+    """Build a driver's task with the package unpacked at ``tree``.
+
+    :param overrides: fields of the task, or of its change
+    """
+    change: dict[str, Any] = {"current": None, "desired": a_state()}
+    for name in Change.__struct_fields__:
+        if name in overrides:
+            change[name] = overrides.pop(name)
     given: dict[str, Any] = {
         "instance": an_instance(),
         "package": UnpackedPackage(
             content_id=str(tree), path=tree, vnfd=vnfd or a_vnfd()
         ),
+        "change": Change(**change),
         "vim_connections": {},
-        "current": None,
-        "target": a_target(),
-        "parameters": {},
-        "deadline": Deadline.within(600),
-        "vnfcs": tuple(vnfcs),
     }
     return InfraTask(**given | overrides)
+
+
+def with_change(task: InfraTask, **fields: Any) -> InfraTask:
+    """Return a task with another change, from the desired state of a task."""
+    state = task.change.desired
+    change = Change(**{"current": state, "desired": state} | fields)
+    return dataclasses.replace(task, change=change)
+
+
+def a_context(**overrides: Any) -> TaskContext:
+    return TaskContext(**{"deadline": Deadline.within(600)} | overrides)
 
 
 def operation_of(request: SolType) -> Operation[Any]:
@@ -215,9 +229,9 @@ def operation_of(request: SolType) -> Operation[Any]:
 
 def desired_state(
     request: SolType,
-    current: Target | None,
+    current: State | None,
     vnfd: Vnfd,
     old_vnfd: Vnfd | None = None,
-) -> Target | None:
+) -> State | None:
     """Return the state that a request leads to."""
     return operation_of(request).desired(request, current, vnfd, old_vnfd)

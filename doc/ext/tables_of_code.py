@@ -2,18 +2,30 @@
 
 ``.. operation-states::`` shows the state machine of lifecycle operations,
 ``.. operation-events::`` the meaning of its events, ``.. operation-kinds::``
-the properties of the operations, ``.. layers::`` the import layers.
+the properties of the operations, ``.. layers::`` the import layers,
+``.. additional-params::`` the additionalParams that a driver reads.
 """
 
+import importlib
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec.inspect
+from msgspec.inspect import (
+    BoolType,
+    LiteralType,
+    StrType,
+    Type,
+    UnionType,
+    VarTupleType,
+)
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
 
+from tacker_cnf.drivers.parameters import ParameterTypes
 from tacker_cnf.lcm import states
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.states import Event
@@ -119,10 +131,68 @@ class Layers(TableOfCode):
         yield ""
 
 
+def describe(kind: Type) -> str:
+    """Describe the JSON type of a parameter."""
+    match kind:
+        case UnionType():
+            return describe(kind.types[0])  # the other one is null
+        case LiteralType():
+            return " or ".join(f"``{value}``" for value in kind.values)
+        case VarTupleType():
+            return f"list of {describe(kind.item_type)}s"
+        case StrType():
+            return "string"
+        case BoolType():
+            return "boolean"
+    return "object"
+
+
+class AdditionalParams(TableOfCode):
+    """The additionalParams that a driver reads, from their types.
+
+    The argument is the module that has ``PARAMETERS``.
+    """
+
+    required_arguments = 1
+
+    def text(self) -> Iterable[str]:
+        """Return the lines of reStructuredText."""
+        module = importlib.import_module(self.arguments[0])
+        yield from list_table(self._rows(module.PARAMETERS))
+
+    def _rows(self, types: ParameterTypes) -> Iterator[tuple[str, ...]]:
+        yield "Operation", "Parameter", "Type", "Meaning"
+        for operation, kinds in types.items():
+            listed: set[str] = set()
+            for kind in kinds:
+                comments = dict(self._comments(kind))
+                info = msgspec.inspect.type_info(kind)
+                for field in info.fields:
+                    if field.encode_name not in listed:
+                        listed.add(field.encode_name)
+                        required = ", required" if field.required else ""
+                        yield (
+                            f"``{operation}``",
+                            f"``{field.encode_name}``",
+                            describe(field.type) + required,
+                            comments[field.name],
+                        )
+
+    def _comments(self, kind: type) -> Iterator[tuple[str, str]]:
+        """Yield the fields of a type, and their comments."""
+        for base in kind.__mro__:
+            if base.__module__.startswith("tacker_cnf."):
+                analyzer = ModuleAnalyzer.for_module(base.__module__)
+                for (owner, name), lines in analyzer.find_attr_docs().items():
+                    if owner == base.__name__:
+                        yield name, " ".join(lines).strip()
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_directive("operation-states", OperationStates)
     app.add_directive("operation-events", OperationEvents)
     app.add_directive("operation-kinds", OperationKinds)
     app.add_directive("layers", Layers)
+    app.add_directive("additional-params", AdditionalParams)
     return {"version": "1", "parallel_read_safe": True}

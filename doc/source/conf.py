@@ -17,6 +17,7 @@ extensions = [
     "oslo_policy.sphinxext",
     "oslo_policy.sphinxpolicygen",
     "sphinx.ext.autodoc",
+    "request_path",
     "tables_of_code",
 ]
 html_theme = "openstackdocs"

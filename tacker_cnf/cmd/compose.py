@@ -99,7 +99,9 @@ def application(shared: Parts) -> "Wsgi":
                 ),
                 conductors,
             ),
-            instances=VnfInstanceService(shared.store, packages, conductors),
+            instances=VnfInstanceService(
+                shared.store, packages, shared.drivers, conductors
+            ),
             operations=operations,
             vims=VimService(shared.store, shared.drivers),
             subscriptions=SubscriptionService(

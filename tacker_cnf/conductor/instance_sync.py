@@ -8,13 +8,15 @@ from oslo_log import log
 from tacker_cnf import errors
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.conductor.orphans import OrphanCleaner
-from tacker_cnf.db import connection_info, instances
+from tacker_cnf.db import instances
 from tacker_cnf.db.session import Store, transaction
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import instantiated_info, scale_level_matching, target
+from tacker_cnf.lcm import instantiated_info, scale_level_matching
+from tacker_cnf.lcm.change import Change, current_state, flavour_of
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
+from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfInstance
 
@@ -35,6 +37,7 @@ class InstanceSync:
         self._store = store
         self._catalogue = catalogue
         self._drivers = drivers
+        self._vim_connections = VimConnections(drivers)
         self._cancel_token = CancelToken(clock=clock)
         self.orphans = OrphanCleaner(
             store, catalogue, drivers, self._cancel_token, lease
@@ -62,7 +65,7 @@ class InstanceSync:
         except errors.NotFound:
             self._remove(instance_id)
             raise
-        current = target.of_instance(instance)
+        current = current_state(instance)
         before = instance.instantiated_vnf_info
         if current is None or before is None:
             self._remove(instance_id)
@@ -71,16 +74,15 @@ class InstanceSync:
         found = self._drivers.for_connections(resolved_connections).observe(
             InfraTask(
                 instance=instance,
+                change=Change.none(current),
                 package=package,
                 vim_connections=resolved_connections,
-                current=current,
-                target=current,
-                parameters={},
-                deadline=Deadline.within(0),
-                cancel_token=self._cancel_token,
-            )
+            ),
+            TaskContext(
+                deadline=Deadline.within(0), cancel_token=self._cancel_token
+            ),
         )
-        flavour = target.flavour_of(package.vnfd, current.flavour_id)
+        flavour = flavour_of(package.vnfd, current.flavour_id)
         info = scale_level_matching.build_observed_info(
             before, current, flavour, found, instance.metadata
         )
@@ -117,7 +119,7 @@ class InstanceSync:
             return (
                 instance,
                 generation,
-                connection_info.complete(
+                self._vim_connections.complete(
                     session, instance.vim_connection_info
                 ),
             )

@@ -1,15 +1,15 @@
 """Records the progress of one operation in the database."""
 
 import datetime
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.conductor import steps
 from tacker_cnf.conductor.claims import Claim
-from tacker_cnf.conductor.steps import Run
+from tacker_cnf.conductor.run import Run, modifications, resulting_instance
 from tacker_cnf.db import instances, op_occs
 from tacker_cnf.db.op_occs import ClaimedOperation, Result
 from tacker_cnf.db.session import (
@@ -18,7 +18,8 @@ from tacker_cnf.db.session import (
     first_line,
     transaction,
 )
-from tacker_cnf.lcm import changes, states
+from tacker_cnf.drivers.base import Checkpoint
+from tacker_cnf.lcm import resource_changes, states
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.sol.problem import ProblemDetails
@@ -44,11 +45,13 @@ class OperationRecorder:
         run: Run,
         event: Event,
         step: str | None,
-        problem: ProblemDetails | None,
-        found: InfraResult | None,
+        problem: ProblemDetails | None = None,
+        found: InfraResult | None = None,
     ) -> bool:
         """Record the end of a step; return whether the operation continues.
 
+        :param step: the next one, or the one that has failed
+        :param found: what the driver found
         :raises ScriptFailed: the VNF cannot provide the VIMs of its script
             output; nothing is recorded
         :raises LeaseLost: another conductor may have claimed the operation
@@ -96,15 +99,16 @@ class OperationRecorder:
         )
         return state in states.ACTIVE
 
-    def save_checkpoint(self, checkpoint: tuple[str, ...]) -> None:
+    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Save a checkpoint of the driver, before it acts.
 
         :raises LeaseLost: another conductor may have claimed the operation
         """
-        self._claim.persist(lambda: self._save_checkpoint(checkpoint))
+        values = msgspec.to_builtins(checkpoint)
+        self._claim.persist(lambda: self._save_checkpoint(values))
 
     @transaction
-    def _save_checkpoint(self, checkpoint: tuple[str, ...]) -> None:
+    def _save_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
         with self._store.writer() as session:
             op_occs.save_checkpoint(session, self._claimed_op, checkpoint)
 
@@ -174,20 +178,22 @@ def _result(
 ) -> Result:
     """Build the result of a step."""
     before = run.instance.instantiated_vnf_info
-    after = steps.resulting_instance(run) if event == Event.DONE else None
-    modified = steps.modifications(run, after)
+    after = resulting_instance(run) if event == Event.DONE else None
+    modified = modifications(run, after)
     return Result(
         step=step,
         error=problem,
         grant_request=run.grant_request,
         grant=run.grant,
-        resource_changes=changes.between(before, found) if found else None,
+        resource_changes=resource_changes.between(before, found)
+        if found
+        else None,
         changed_info=modified.changed_info,
         changed_ext_connectivity=modified.changed_ext_connectivity,
         modifications_triggered_by_vnf_pkg_change=(
             modified.triggered_by_vnf_pkg_change
         ),
         script_changes=run.script_changes,
-        vims=run.vims,
+        vims=run.provided_vims,
         instance=after,
     )

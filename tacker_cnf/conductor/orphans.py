@@ -23,13 +23,14 @@ from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.conductor import vim_usage
 from tacker_cnf.conductor.vim_usage import UsedVim, VimUsage
-from tacker_cnf.db import connection_info, instances, leftovers
+from tacker_cnf.db import instances, leftovers
 from tacker_cnf.db.leftovers import InstantiationRecord
 from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.drivers.base import Origin, SearchTask
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.runtime.lease import Lease
+from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
@@ -62,7 +63,8 @@ class OrphanCleaner:
         self._drivers = drivers
         self._cancel_token = cancel_token
         self._lease = lease
-        self._vim_usage = VimUsage(store)
+        self._vim_connections = VimConnections(drivers)
+        self._vim_usage = VimUsage(store, self._vim_connections)
         self._lock = threading.Lock()
         #: instances of which a late request may have created objects
         self._suspects: set[str] = set()
@@ -191,7 +193,9 @@ class OrphanCleaner:
                 for by_key in keys
                 for key, vim_connection in by_key.items()
             }
-            resolved = connection_info.complete(session, connections_by_key)
+            resolved = self._vim_connections.complete(
+                session, connections_by_key
+            )
         return [
             (instantiation, [resolved[key] for key in by_key])
             for instantiation, by_key in zip(records, keys, strict=True)
@@ -233,7 +237,7 @@ class OrphanCleaner:
             instantiation = leftovers.get_last_instantiation(
                 session, instance_id
             )
-            resolved_connections = connection_info.complete(
+            resolved_connections = self._vim_connections.complete(
                 session, instantiation.vim_connections if instantiation else {}
             )
             is_marked = leftovers.get(session, instance_id) is not None

@@ -37,10 +37,7 @@ def takeover_problem(
         or claimed_op.op_occ.operation_state == S.STARTING
     ):
         return None
-    if may_resume and claimed_op.step in {
-        steps.INFRA.name,
-        steps.RESTORE.name,
-    }:
+    if may_resume and claimed_op.step in {steps.INFRA, steps.RESTORE}:
         return None
     error = errors.VnfmError(
         f"Conductor {claimed_op.lost_owner} was lost while it ran "

@@ -9,12 +9,15 @@ from oslo_log import log
 from tacker_cnf import errors, rpc
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.uploads import Uploads
-from tacker_cnf.conductor import recovery, runner, steps
+from tacker_cnf.conductor import recovery
 from tacker_cnf.conductor.claims import Claim, Claims
 from tacker_cnf.conductor.instance_sync import InstanceSync
+from tacker_cnf.conductor.management_scripts import ManagementScripts
 from tacker_cnf.conductor.operation_recorder import OperationRecorder
 from tacker_cnf.conductor.package_fetcher import PackageFetcher
-from tacker_cnf.conductor.steps import Run
+from tacker_cnf.conductor.run import Run
+from tacker_cnf.conductor.runner import Runner
+from tacker_cnf.conductor.steps import Steps
 from tacker_cnf.conductor.synchronizer import Synchronizer
 from tacker_cnf.conductor.vim_resolver import ResolvedVims, VimResolver
 from tacker_cnf.db import conductors, idempotency, instances, op_occs
@@ -27,8 +30,9 @@ from tacker_cnf.db.session import (
     severity,
     transaction,
 )
+from tacker_cnf.drivers.base import TaskContext
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import grant_overrides, target
+from tacker_cnf.lcm import grant_overrides
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.script_output import InstanceChanges
@@ -221,9 +225,8 @@ class Conductor:
             recorder.fail(problem)  # no step had run
             return
         try:
-            run = claim.persist(
-                lambda: self._prepare(claimed_op, claim, recorder)
-            )
+            run = claim.persist(lambda: self._prepare(claimed_op))
+            runner = self._runner(run, claimed_op, claim, recorder)
         except (*DATABASE_DOWN, errors.LeaseLost):
             raise  # the lease expires, and a conductor claims it again
         except Exception as error:
@@ -234,33 +237,63 @@ class Conductor:
             recorder.fail(problem or errors.problem_details(error))
             return
         if problem:
-            runner.record_abandoned(
-                run, claimed_op.step, problem, recorder.record_step
-            )
+            runner.record_abandoned(run, claimed_op.step, problem)
             return
         LOG.info(
             "Operation started: operation=%s type=%s",
             claimed_op.op_occ.id,
             claimed_op.op_occ.operation,
         )
-        runner.run_steps(run, steps.plan(run), recorder.record_step)
+        runner.run(run, claimed_op.step if claimed_op.lost_owner else None)
 
     def _recorder(
         self, claimed_op: ClaimedOperation, claim: Claim
     ) -> OperationRecorder:
         return OperationRecorder(self._store, claimed_op, claim)
 
-    def _prepare(
+    def _runner(
         self,
+        run: Run,
         claimed_op: ClaimedOperation,
         claim: Claim,
         recorder: OperationRecorder,
-    ) -> Run:
-        """Build what the steps need."""
+    ) -> Runner:
+        token = claim.cancel_token
+        timeout = self._timeout_of(run.op_occ.operation)
+        context = TaskContext(
+            deadline=Deadline.within(
+                timeout + (run.change.grace or 0), self._clock
+            ),
+            cancel_token=token,
+            wait_idle=lambda seconds: self._wait_idle(token, seconds),
+            report_progress=claim.report_progress,
+            save_log=recorder.save_log,
+            saved_checkpoint=claimed_op.checkpoint,
+            save_checkpoint=recorder.save_checkpoint,
+        )
+        scripts = ManagementScripts(
+            self._script_limits,
+            self._vim_resolver,
+            recorder,
+            token,
+            context.deadline,
+        )
+        steps = Steps(
+            self._nfvo,
+            self._vim_resolver,
+            scripts,
+            claim,
+            context,
+            best_effort=self._best_effort,
+        )
+        return Runner(steps, scripts, recorder, claim)
+
+    def _prepare(self, claimed_op: ClaimedOperation) -> Run:
+        """Read and compute the values of an operation."""
         op_occ = claimed_op.op_occ
         operation = OPERATIONS[op_occ.operation]
         request = registry.request_of(op_occ)
-        instance, resolved = self._read_instance(
+        instance, vims = self._read_instance(
             op_occ.vnf_instance_id,
             grant_overrides.vim_connections(
                 operation,
@@ -272,10 +305,9 @@ class Conductor:
         package = self._catalogue.unpacked(instance.vnfd_id)
         vnfd_id = operation.next_vnfd_id(request, instance)
         next_package = self._catalogue.unpacked(vnfd_id) if vnfd_id else None
-        current = target.of_instance(instance)
-        desired = operation.desired(
+        requested = operation.change(
             request,
-            current,
+            instance,
             (next_package or package).vnfd,
             package.vnfd if next_package else None,
         )
@@ -285,43 +317,13 @@ class Conductor:
             instance=instance,
             package=package,
             next_package=next_package,
-            vim_connections=resolved.vim_connections,
-            resolved_connections=resolved.resolved_connections,
-            driver=resolved.driver,
-            resolve_granted=lambda requested: claim.persist(
-                lambda: self._vim_resolver.resolve_granted(
-                    instance.id, requested
-                )
+            vims=vims,
+            change=grant_overrides.change(
+                operation, requested, claimed_op.grant
             ),
-            nfvo=self._nfvo,
-            best_effort=self._best_effort,
-            deadline=Deadline.within(
-                self._timeout_of(op_occ.operation)
-                + (operation.grace(request) or 0),
-                self._clock,
-            ),
-            script_limits=self._script_limits,
-            current=current,
-            target=grant_overrides.target(
-                operation, desired, claimed_op.grant
-            ),
-            checkpoint=claimed_op.checkpoint,
-            save_checkpoint=recorder.save_checkpoint,
-            load_script_memory=recorder.load_script_memory,
-            remember=recorder.remember,
-            cancel_token=claim.cancel_token,
-            wait_idle=lambda seconds: self._wait_idle(
-                claim.cancel_token, seconds
-            ),
-            enter_step=claim.enter_step,
-            report_progress=claim.report_progress,
-            resumes_at=claimed_op.step if claimed_op.lost_owner else None,
             grant_request=claimed_op.grant_request,
             grant=claimed_op.grant,
             script_changes=claimed_op.script_changes or InstanceChanges(),
-            check_vim_type=self._vim_resolver.check_vim_type,
-            show_log=recorder.show_log,
-            save_log=recorder.save_log,
         )
 
     @transaction

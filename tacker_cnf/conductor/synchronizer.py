@@ -36,6 +36,7 @@ from tacker_cnf.runtime.periodic_tasks import (
     PeriodicTasks,
 )
 from tacker_cnf.runtime.work_queue import WorkQueue
+from tacker_cnf.services.vim_connections import VimConnections
 
 LOG = log.getLogger(__name__)
 T = TypeVar("T")
@@ -78,7 +79,7 @@ class Synchronizer:
         self._debouncer = Debouncer(self._queue.put, clock)
         self._busy = BusyInstances(store)
         self.watches = Watches(
-            VimUsage(store),
+            VimUsage(store, VimConnections(drivers)),
             drivers,
             self.lease_set,
             self._debouncer.schedule,

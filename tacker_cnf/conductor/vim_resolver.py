@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.db import connection_info, vims
+from tacker_cnf.db import vims
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
     Session,
@@ -15,6 +15,7 @@ from tacker_cnf.db.session import (
 from tacker_cnf.drivers.base import InfraDriver
 from tacker_cnf.drivers.noop import NoopDriver
 from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol.common import VimConnectionInfo
 
 Connections = Mapping[str, VimConnectionInfo]
@@ -36,6 +37,7 @@ class VimResolver:
     def __init__(self, store: Store, drivers: DriverRegistry) -> None:
         self._store = store
         self._drivers = drivers
+        self._vim_connections = VimConnections(drivers)
 
     def resolve(
         self, session: Session, requested: Connections
@@ -46,10 +48,12 @@ class VimResolver:
             the VIMs are of several types
         """
         if not all(vim.vim_type for vim in requested.values()):
-            requested = connection_info.name(session, requested)
+            requested = self._vim_connections.name(session, requested)
         return ResolvedVims(
             vim_connections=requested,
-            resolved_connections=connection_info.complete(session, requested),
+            resolved_connections=self._vim_connections.complete(
+                session, requested
+            ),
             driver=self._drivers.for_connections(requested)
             if requested
             else NoopDriver(),
@@ -61,7 +65,7 @@ class VimResolver:
         :param vim_type: as in /v1.0/vims
         :raises InvalidVimConnection: there is no driver
         """
-        self._drivers.for_type(connection_info.vim_type(vim_type))
+        self._drivers.for_type(vim_type)
 
     @transaction
     def resolve_granted(
@@ -75,7 +79,7 @@ class VimResolver:
         """
         try:
             with self._store.writer() as session:
-                connections = connection_info.name(session, requested)
+                connections = self._vim_connections.name(session, requested)
                 self._drivers.for_connections(connections)
                 used = [c.vim_id for c in connections.values() if c.vim_id]
                 vims.record_use(session, instance_id, used)

@@ -8,8 +8,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from tacker_cnf.db import connection_info, instances
+from tacker_cnf.db import instances
 from tacker_cnf.db.session import Store, transaction
+from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol.common import VimConnectionInfo
 
 #: instances that are read at once
@@ -50,8 +51,9 @@ class VimUsage:
     several instances are stored once.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, vim_connections: VimConnections) -> None:
         self._store = store
+        self._vim_connections = vim_connections
         self._instances: dict[str, InstanceVims] = {}
         self._connections: dict[str, VimConnectionInfo] = {}
 
@@ -135,7 +137,7 @@ class VimUsage:
     @transaction
     def _resolve(self) -> Mapping[str, VimConnectionInfo]:
         with self._store.reader() as session:
-            return connection_info.complete(session, self._connections)
+            return self._vim_connections.complete(session, self._connections)
 
 
 def vim_key(vim_connection: VimConnectionInfo) -> str:

@@ -90,7 +90,9 @@ def _to_record(row: Any) -> InstantiationRecord:
         vim_connections=grant_overrides.vim_connections(
             operation, request, row.vim_connections, row.grant
         ),
-        parameters=grant_overrides.parameters(request, row.grant),
+        parameters=grant_overrides.parameters(
+            getattr(request, "additional_params", {}), row.grant
+        ),
         request=request,
     )
 

@@ -309,8 +309,9 @@ class VnfLcmOpOcc(Base):
     #: the progress of that step, one line for an operator
     progress: orm.Mapped[str | None] = orm.mapped_column(Name)
     #: checkpoint of the driver, saved before it does what cannot be undone
-    checkpoint: orm.Mapped[tuple[str, ...]] = orm.mapped_column(
-        "notes", SecretJson(tuple[str, ...])
+    #: (a list: of an earlier version, ignored)
+    checkpoint: orm.Mapped[dict[str, Any] | list[str]] = orm.mapped_column(
+        "notes", SecretJson(dict[str, Any] | list[str])
     )
     #: changes of the instance by its scripts, and their log
     script_changes: orm.Mapped[InstanceChanges | None] = orm.mapped_column(

@@ -70,7 +70,8 @@ class ClaimedOperation(msgspec.Struct, frozen=True, kw_only=True):
     script_changes: InstanceChanges | None = None
     #: the step to run, or that a lost conductor was running
     step: str | None
-    checkpoint: tuple[str, ...]
+    #: of the driver, in an earlier attempt, as JSON values
+    checkpoint: Mapping[str, Any] | None
     #: the fencing token of this claim
     fence: int
     #: number of ends of steps recorded before this claim
@@ -129,7 +130,7 @@ def add(
         sa.insert(Row).values(
             **values,
             vim_connections=dict(vim_connections),
-            checkpoint=(),
+            checkpoint={},
             fence=0,
             lease_until=epoch() + wakeup_timeout,
         )
@@ -240,7 +241,9 @@ def claim(
         # a retry starts without the changes of the earlier attempt
         script_changes=row.script_changes if row.owner else None,
         step=row.step,
-        checkpoint=row.checkpoint,
+        checkpoint=row.checkpoint
+        if isinstance(row.checkpoint, dict) and row.checkpoint
+        else None,
         fence=row.fence + 1,
         recorded=row.recorded,
         lost_owner=row.owner,
@@ -434,7 +437,7 @@ def decide(
 def save_checkpoint(
     session: orm.Session,
     claimed_op: ClaimedOperation,
-    checkpoint: tuple[str, ...],
+    checkpoint: Mapping[str, Any],
 ) -> None:
     """Save a checkpoint of the driver, before it acts.
 
@@ -443,7 +446,7 @@ def save_checkpoint(
     result = session.connection().execute(
         sa.update(Row)
         .where(Row.id == claimed_op.op_occ.id, Row.fence == claimed_op.fence)
-        .values(checkpoint=checkpoint)
+        .values(checkpoint=dict(checkpoint))
     )
     if result.rowcount != 1:
         raise errors.LeaseLost

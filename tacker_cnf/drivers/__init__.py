@@ -1,1 +1,1 @@
-"""VIM drivers: each changes its VIM to match a target."""
+"""VIM drivers: each changes its VIM to make a change."""

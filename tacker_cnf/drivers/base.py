@@ -3,58 +3,94 @@
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+import msgspec
 
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
+from tacker_cnf.lcm import redaction
+from tacker_cnf.lcm.change import Change
 from tacker_cnf.lcm.instantiated_info import InfraResult
-from tacker_cnf.lcm.target import Target
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
-from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
+from tacker_cnf.sol.vnf_instance import VnfInstance
+
+
+class RegisteredVim(NamedTuple):
+    """A VIM as it was registered with /v1.0/vims."""
+
+    id: str
+    #: the name of a driver, or of its vimType
+    type: str
+    auth_url: str
+    auth_cred: Mapping[str, Any]
+    vim_project: Mapping[str, Any]
+    extra: Mapping[str, Any]
+
+
+class PackageCall(NamedTuple):
+    """What the protocols of a package's code contain of the operation."""
+
+    #: such as "scale", "scale_rollback" or "change_vnfpkg"
+    operation: str
+    #: SOL003 5.5.2, as JSON values, without credentials of VIMs
+    request: Mapping[str, Any]
+
+    @classmethod
+    def of_request(cls, operation: str, request: SolType) -> Self:
+        """Convert a request; its credentials of VIMs are left out."""
+        values = msgspec.to_builtins(request, enc_hook=str)
+        name = "vimConnectionInfo"
+        if name in values:
+            values[name] = redaction.without_secrets(values[name])
+        return cls(operation, values)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class InfraTask:
-    """What a driver has to do, and everything it needs to know."""
+    """What a driver has to do, in values."""
 
+    #: as it was before the operation
     instance: VnfInstance
-    #: package of the target; without a target that of ``current``
+    change: Change
+    #: package of the desired state; without one that of the current state
     package: UnpackedPackage
-    vim_connections: Mapping[str, VimConnectionInfo]
-    #: present state of the VNF; None: it has no resources
-    current: Target | None
-    #: desired state of the VNF; None: it shall have no resources
-    target: Target | None
-    #: additionalParams of the request, overridden by those of the grant
-    parameters: Mapping[str, Any]
-    deadline: Deadline
-    #: package of ``current``, if it differs from that of the target
+    #: package of the current state, if it differs
     current_package: UnpackedPackage | None = None
+    vim_connections: Mapping[str, VimConnectionInfo]
     #: request to and response of the NFVO: zones, VIM connections, images,
     #: flavours, reservations (read by lcm.grant_overrides)
     grant_request: GrantRequest | None = None
     grant: Grant | None = None
-    #: whether existing resources shall be replaced
-    is_heal: bool = False
-    #: replace: the VNFCs to be healed; empty: the whole VNF
-    vnfcs: tuple[VnfcResourceInfo, ...] = ()
-    #: destroy: seconds that the VNF gets to stop; None: its own setting
-    grace: int | None = None
-    #: type and request of the operation; None: the task belongs to none, as
-    #: when a driver only observes. MODIFY_INFO: scripts change the VIM
-    operation: LcmOperationType | None = None
-    request: SolType | None = None
     #: id of the operation, written to what it changes
     operation_id: str = ""
-    #: whether the changes of the operation are to be undone
-    is_rollback: bool = False
-    #: what an earlier attempt of this operation has saved
-    checkpoint: tuple[str, ...] = ()
-    #: saves what cannot be read from the VIM after the next change
-    save_checkpoint: Callable[[tuple[str, ...]], None] = lambda _: None
+    #: None: the task belongs to no operation
+    package_call: PackageCall | None = None
+
+    @property
+    def has_operation(self) -> bool:
+        """Whether the task belongs to an operation; that of a synchronization
+        does not.
+        """
+        return self.package_call is not None
+
+
+class Checkpoint(msgspec.Struct, frozen=True, tag=True):
+    """What a driver saves, before a change, of what it cannot read from the
+    VIM after the change. Each driver has its own types.
+    """
+
+
+C = TypeVar("C", bound=Checkpoint)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TaskContext:
+    """Deadline, cancellation, progress, log and checkpoint of a task."""
+
+    deadline: Deadline
     #: checked before each change, and while waiting
     cancel_token: CancelToken = dataclasses.field(default_factory=CancelToken)
     #: waits as ``CancelToken.wait_idle``, and yields the worker meanwhile
@@ -63,6 +99,17 @@ class InfraTask:
     report_progress: Callable[[str], None] = lambda _: None
     #: saves the output of the package's scripts
     save_log: Callable[[str], None] = lambda _: None
+    #: the checkpoint of an earlier attempt of this operation, as JSON values
+    saved_checkpoint: Mapping[str, Any] | None = None
+    #: saves a checkpoint, in place of an earlier one
+    save_checkpoint: Callable[[Checkpoint], None] = lambda _: None
+
+    def checkpoint(self, kind: type[C]) -> C | None:
+        """Return the checkpoint of an earlier attempt, if it is of a type."""
+        saved = self.saved_checkpoint
+        if saved is None or saved.get("type") != kind.__struct_config__.tag:
+            return None
+        return msgspec.convert(saved, kind)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -115,6 +162,20 @@ class InfraDriver(Protocol):
     driver uses its task and its VIM, neither the database nor the queue.
     """
 
+    #: the vimType (SOL003 4.4.1.6) of connections to registered VIMs
+    vim_type: str
+
+    @property
+    def script_options(self) -> Mapping[str, Any]:
+        """The options for management scripts that change the VIM by
+        themselves, by their names.
+        """
+
+    def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:
+        """Convert a registered VIM to the attributes that this driver reads
+        (SOL003 4.4.1.6).
+        """
+
     def check_connection(self, connection: VimConnectionInfo) -> None:
         """Check that the VIM answers and accepts the credentials.
 
@@ -129,26 +190,24 @@ class InfraDriver(Protocol):
         :raises BadRequest: the request or the package is not valid
         """
 
-    def apply(self, task: InfraTask) -> InfraResult:
-        """Change the VIM to match ``task.target``, only where that differs
-        from ``task.current``, and wait until the VNF is ready.
+    def validate_package(self, task: InfraTask) -> None:
+        """Check a package that shall be that of a running VNF, whose
+        resources the scripts of its present package change.
+
+        :raises BadRequest: the package cannot manage the VNF
+        """
+
+    def execute(self, task: InfraTask, context: TaskContext) -> InfraResult:
+        """Make ``task.change`` on the VIM, and wait until the VNF is ready, or
+        all of its resources are deleted.
+
+        Only what differs between the current and the desired state is
+        changed, and what ``task.change.replace`` names is replaced.
 
         :raises InfraError: the VIM failed, or was not ready in time
         """
 
-    def replace(self, task: InfraTask) -> InfraResult:
-        """Heal ``task.vnfcs``, or the whole VNF, at ``task.target``.
-
-        :raises InfraError: the VIM failed, or was not ready in time
-        """
-
-    def destroy(self, task: InfraTask) -> InfraResult:
-        """Delete all resources of the instance, and wait for the deletion.
-
-        :raises InfraError: the VIM failed, or was not ready in time
-        """
-
-    def observe(self, task: InfraTask) -> InfraResult:
+    def observe(self, task: InfraTask, context: TaskContext) -> InfraResult:
         """Return the resources of the instance on the VIM; change nothing.
 
         :raises OperationInProgress: the task belongs to no operation, and the

@@ -14,7 +14,7 @@ from oslo_config import cfg
 from tacker_cnf import errors
 from tacker_cnf.catalogue.unpacked import find_file
 from tacker_cnf.drivers import parameters
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.parameters import VduParameters
 from tacker_cnf.lcm import (
     instantiated_info,
@@ -39,12 +39,15 @@ class CoordinationParameters(msgspec.Struct, frozen=True, kw_only=True):
     the new package, ``old`` for those of the old one, in a rollback.
     """
 
+    #: script that runs for each VNFC of the new package; its path there
     new: str | None = msgspec.field(
         default=None, name="lcm-operation-coordinate-new-vnf"
     )
+    #: script that runs in a rollback; its path in the present package
     old: str | None = msgspec.field(
         default=None, name="lcm-operation-coordinate-old-vnf"
     )
+    #: the VDUs of whose VNFCs the scripts run, with their input; default: all
     vdu_params: tuple[VduParameters, ...] = ()
 
 
@@ -53,7 +56,7 @@ def check(task: InfraTask) -> None:
 
     :raises InvalidParameters: a script is not found
     """
-    params = parameters.read(task.parameters, CoordinationParameters)
+    params = parameters.read(task.change.parameters, CoordinationParameters)
     scripts = (
         ("new", params.new, task.package),
         ("old", params.old, task.current_package),
@@ -69,12 +72,17 @@ def check(task: InfraTask) -> None:
 class Coordination:
     """The coordination of one change of package."""
 
-    def __init__(self, conf: cfg.ConfigOpts, task: InfraTask) -> None:
+    def __init__(
+        self, conf: cfg.ConfigOpts, task: InfraTask, context: TaskContext
+    ) -> None:
         self._limits = limits_of(conf)
         self._endpoint = str(conf.api.endpoint or "").rstrip("/")
         self._task = task
-        self._which = "old" if task.is_rollback else "new"
-        self._params = parameters.read(task.parameters, CoordinationParameters)
+        self._context = context
+        self._which = "old" if task.change.restores else "new"
+        self._params = parameters.read(
+            task.change.parameters, CoordinationParameters
+        )
         self._script = getattr(self._params, self._which)
 
     @property
@@ -96,17 +104,17 @@ class Coordination:
         :param found: all resources of the instance
         :raises ScriptFailed: the script failed, or did not end in time
         """
-        task = self._task
+        task, context = self._task, self._context
         vnfc_id = vnfc_ids.vnfc_id(vnfc, task.instance.metadata)
-        task.report_progress(f"Coordinating VNFC {vnfc_id}")
-        timeout = min(self._limits.timeout, task.deadline.remaining)
+        context.report_progress(f"Coordinating VNFC {vnfc_id}")
+        timeout = min(self._limits.timeout, context.deadline.remaining)
         script_input = self._script_input(vnfc, vnfc_id, address, found)
         runner.execute(
             [task.package.path],
             lambda package_dirs: self._script_run(package_dirs, script_input),
             dataclasses.replace(self._limits, timeout=timeout),
-            task.cancel_token,
-            ScriptCallbacks(save=task.save_log),
+            context.cancel_token,
+            ScriptCallbacks(save=context.save_log),
         )
 
     def _script_run(
@@ -144,7 +152,7 @@ class Coordination:
         return {
             **self.vnfc_params(vnfc.vdu_id),
             **({"ssh_ip": address} if address else {}),
-            "is_rollback": task.is_rollback,
+            "is_rollback": task.change.restores,
             "LcmCoordRequest": {
                 "vnfInstanceId": task.instance.id,
                 "vnfLcmOpOccId": task.operation_id,

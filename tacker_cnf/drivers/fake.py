@@ -4,15 +4,30 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from oslo_config import cfg
 
-from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
+from tacker_cnf.drivers import vim_connection
+from tacker_cnf.drivers.base import (
+    InfraTask,
+    RegisteredVim,
+    SearchTask,
+    TaskContext,
+    WatchTask,
+)
 from tacker_cnf.lcm import grant_overrides
+from tacker_cnf.lcm.change import ALL
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
+
+
+class FakeCall(NamedTuple):
+    """The arguments of a call that changes or observes a VNF."""
+
+    task: InfraTask
+    context: TaskContext
 
 
 class FakeDriver:
@@ -21,12 +36,19 @@ class FakeDriver:
     def __init__(self, conf: cfg.ConfigOpts | None = None) -> None:
         #: instance -> its VNFCs
         self.vnfcs: dict[str, tuple[VnfcResourceInfo, ...]] = {}
-        #: method -> called before it; may raise or wait
+        #: method, or "apply", "replace" or "destroy" for the kinds of
+        #: ``execute`` -> called before it; may raise or wait
         self.before: dict[str, Callable[[Any], None]] = {}
         #: the running watches
         self.watches: list[WatchTask] = []
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
+
+    vim_type = "fake"
+    script_options: Mapping[str, Any] = {}
+
+    def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:
+        return vim_connection.of_any_vim(vim)
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
         """Accept any connection."""
@@ -34,35 +56,34 @@ class FakeDriver:
     def validate(self, task: InfraTask) -> None:
         self._hook("validate", task)
 
-    def apply(self, task: InfraTask) -> InfraResult:
-        self._hook("apply", task)
-        assert task.target is not None
-        return self._fill(task, task.target.counts)
+    validate_package = validate
 
-    def replace(self, task: InfraTask) -> InfraResult:
-        self._hook("replace", task)
-        assert task.target is not None
-        to_delete = {vnfc.id for vnfc in task.vnfcs}
-        existing = self.vnfcs.get(task.instance.id, ())
+    def execute(self, task: InfraTask, context: TaskContext) -> InfraResult:
+        desired, replace = task.change.desired, task.change.replace
+        verb = "apply" if desired else "destroy"
+        self._hook("replace" if replace else verb, FakeCall(task, context))
         with self._lock:
+            existing = self.vnfcs.pop(task.instance.id, ())
+            if desired is None:
+                return InfraResult()
+            to_delete = () if replace == ALL else [v.id for v in replace]
             self.vnfcs[task.instance.id] = tuple(
                 vnfc
                 for vnfc in existing
-                if to_delete and vnfc.id not in to_delete
+                if replace != ALL and vnfc.id not in to_delete
             )
-        return self._fill(task, task.target.counts)
+        self._fill(task, desired.counts)
+        return self._found(task)
 
-    def destroy(self, task: InfraTask) -> InfraResult:
-        self._hook("destroy", task)
-        with self._lock:
-            self.vnfcs.pop(task.instance.id, None)
-        return InfraResult()
+    def observe(self, task: InfraTask, context: TaskContext) -> InfraResult:
+        self._hook("observe", FakeCall(task, context))
+        return self._found(task)
 
-    def observe(self, task: InfraTask) -> InfraResult:
-        self._hook("observe", task)
+    def _found(self, task: InfraTask) -> InfraResult:
+        desired = task.change.desired
         return InfraResult(
             vnfc_resource_info=self.vnfcs.get(task.instance.id, ()),
-            metadata=task.target.parameters if task.target else {},
+            metadata=desired.parameters if desired else {},
         )
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
@@ -92,12 +113,12 @@ class FakeDriver:
             self.watches.remove(task)
 
     def _hook(
-        self, verb: str, task: InfraTask | SearchTask | WatchTask
+        self, verb: str, task: InfraTask | FakeCall | SearchTask | WatchTask
     ) -> None:
         if hook := self.before.get(verb):
             hook(task)
 
-    def _fill(self, task: InfraTask, counts: Mapping[str, int]) -> InfraResult:
+    def _fill(self, task: InfraTask, counts: Mapping[str, int]) -> None:
         with self._lock:
             missing = Counter(counts)
             remaining = []
@@ -114,7 +135,6 @@ class FakeDriver:
                 )
             ]
             self.vnfcs[task.instance.id] = (*remaining, *created)
-        return self.observe(task)
 
     def _new(self, vdu: str, zone: str | None) -> VnfcResourceInfo:
         name = f"{vdu.lower()}-{next(self._numbers)}"

@@ -1,12 +1,19 @@
 """A driver without any function, for VIMs that must not be changed."""
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from oslo_config import cfg
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
+from tacker_cnf.drivers import vim_connection
+from tacker_cnf.drivers.base import (
+    InfraTask,
+    RegisteredVim,
+    SearchTask,
+    TaskContext,
+    WatchTask,
+)
 from tacker_cnf.sol.common import VimConnectionInfo
 
 
@@ -16,16 +23,24 @@ class NoopDriver:
     def __init__(self, conf: cfg.ConfigOpts | None = None) -> None:
         """Create the driver; no configuration is used."""
 
+    vim_type = "noop"
+    script_options: Mapping[str, Any] = {}
+
+    def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:
+        return vim_connection.of_any_vim(vim)
+
     def check_connection(self, connection: VimConnectionInfo) -> None:
         """Accept any connection."""
 
     def validate(self, task: InfraTask) -> NoReturn:
         raise errors.BadRequest("VIMs of type noop accept no VNFs.")
 
-    def apply(self, task: InfraTask) -> NoReturn:
+    validate_package = validate
+
+    def execute(self, task: InfraTask, context: TaskContext) -> NoReturn:
         raise errors.VimRejected("VIMs of type noop cannot be changed.")
 
-    replace = destroy = observe = apply
+    observe = execute
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
         """Return nothing."""

@@ -1,6 +1,7 @@
 """The additionalParams that all drivers read."""
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -10,6 +11,9 @@ from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.sol import strict, suggestion
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+#: operation -> types of the additionalParams that a driver reads in it
+ParameterTypes = Mapping[str, Sequence[type[msgspec.Struct]]]
 
 
 class VduParameters(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +28,9 @@ class VduParameters(msgspec.Struct, frozen=True, kw_only=True):
 class ChangePackageParameters(msgspec.Struct, frozen=True, kw_only=True):
     """The additionalParams of a change of package."""
 
+    #: how VNFCs get the new package
     upgrade_type: Literal["RollingUpdate"]
+    #: the VDUs to change; default: all
     vdu_params: tuple[VduParameters, ...] = ()
 
     @property
@@ -64,23 +70,24 @@ def names_of(*kinds: type[msgspec.Struct]) -> frozenset[str]:
     )
 
 
-def check_names(task: InfraTask, driver_parameters: Iterable[str]) -> None:
+def check_names(task: InfraTask, types: ParameterTypes) -> None:
     """Check that no parameter has nearly the name of one that drivers read.
 
     Parameters that the VNFD declares, and those of any other name, are input
     of scripts. The check is skipped if a package does not record what its VNFD
     declares.
 
-    :param driver_parameters: names that the driver reads, in any operation
+    :param types: of the parameters that the driver reads
     :raises InvalidParameters: a name is probably misspelt
     """
+    driver_parameters = names_of(*itertools.chain(*types.values()))
     allowed = set(driver_parameters)
     for package in (task.package, task.current_package):
         for flavour in package.vnfd.flavours.values() if package else ():
             if flavour.parameters is None:
                 return
             allowed.update(flavour.parameters)
-    for name in task.parameters:
+    for name in task.change.parameters:
         closest_name = (
             None
             if name in allowed

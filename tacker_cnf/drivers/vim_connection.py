@@ -1,15 +1,30 @@
 """The part of a VIM connection that all types of VIM share."""
 
 import ssl
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 from oslo_log import log
 
 from tacker_cnf import errors
+from tacker_cnf.drivers.base import RegisteredVim
 from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
+
+#: key of auth_cred and interfaceInfo: PEM
+CA: Final = "ssl_ca_cert"
+
+
+def of_any_vim(vim: RegisteredVim) -> VimConnectionInfo:
+    """Convert a registered VIM, for drivers without a layout of their own."""
+    return VimConnectionInfo(
+        vim_id=vim.id,
+        vim_type=vim.type,
+        interface_info={"endpoint": vim.auth_url},
+        access_info=dict(vim.auth_cred),
+        extra=dict(vim.extra),
+    )
 
 
 class VimConnection(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +47,7 @@ class VimConnection(msgspec.Struct, frozen=True, kw_only=True):
         interface, access = info.interface_info, info.access_info
         attributes = {
             "endpoint": interface.get("endpoint") or "",
-            "ca": interface.get("ssl_ca_cert") or access.get("ssl_ca_cert"),
+            "ca": interface.get(CA) or access.get(CA),
             "unverified": interface.get("skipCertificateVerification", False),
             **cls.login_attributes(access),
         }

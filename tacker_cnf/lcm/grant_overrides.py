@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from tacker_cnf.lcm import vim_connection_patch
+from tacker_cnf.lcm.change import Change
 from tacker_cnf.lcm.operations.base import Operation
-from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest, ResourceDefinitionType
@@ -49,28 +49,39 @@ def vim_connections(
     )
 
 
-def parameters(request: SolType, grant: Grant | None) -> Mapping[str, Any]:
-    """Merge the additionalParams of a request and its grant; the grant's
-    take precedence.
+def parameters(
+    requested: Mapping[str, Any], grant: Grant | None
+) -> Mapping[str, Any]:
+    """Merge additionalParams of a request and its grant; the grant's take
+    precedence.
     """
-    own: Mapping[str, Any] = getattr(request, "additional_params", {})
-    return {**own, **grant.additional_params} if grant else own
+    return {**requested, **grant.additional_params} if grant else requested
 
 
-def target(
-    operation: Operation[Any], desired: Target | None, grant: Grant | None
-) -> Target | None:
-    """Return the target of a granted operation."""
-    if desired is None or grant is None:
-        return desired
+def change(
+    operation: Operation[Any], requested: Change, grant: Grant | None
+) -> Change:
+    """Return the change of a granted operation. The parameters and links of
+    the grant take precedence over those of the request.
+    """
+    if grant is None:
+        return requested
+    desired = requested.desired
+    if desired is not None:
+        desired = msgspec.structs.replace(
+            desired,
+            parameters=operation.granted_parameters(
+                desired.parameters, grant.additional_params
+            ),
+            ext_virtual_links=grant.ext_virtual_links
+            or desired.ext_virtual_links,
+            ext_managed_virtual_links=grant.ext_managed_virtual_links
+            or desired.ext_managed_virtual_links,
+        )
     return msgspec.structs.replace(
-        desired,
-        parameters=operation.granted_parameters(
-            desired.parameters, grant.additional_params
-        ),
-        ext_virtual_links=grant.ext_virtual_links or desired.ext_virtual_links,
-        ext_managed_virtual_links=grant.ext_managed_virtual_links
-        or desired.ext_managed_virtual_links,
+        requested,
+        desired=desired,
+        parameters=parameters(requested.parameters, grant),
     )
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import grant_resources, placement
+from tacker_cnf.lcm.change import State
 from tacker_cnf.lcm.grant_resources import GrantResource
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.redaction import without_secrets
-from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import Link
 from tacker_cnf.sol.grant import (
@@ -27,8 +27,8 @@ def build(
     op_occ: VnfLcmOpOcc,
     request: SolType,
     instance: VnfInstance,
-    current: Target | None,
-    target: Target | None,
+    current: State | None,
+    desired: State | None,
     flavour: Flavour,
     *,
     new_flavour: Flavour | None = None,
@@ -45,9 +45,9 @@ def build(
     new_flavour = new_flavour or flavour
     operation = OPERATIONS[op_occ.operation]
     changes = operation.grant_changes(request, instance, flavour, new_flavour)
-    removed_vnfcs = tuple(_removed_vnfcs(instance, current, target))
-    add = [*_added(current, target, new_flavour), *changes.add]
-    remove = [*_removed(instance, target, removed_vnfcs), *changes.remove]
+    removed_vnfcs = tuple(_removed_vnfcs(instance, current, desired))
+    add = [*_added(current, desired, new_flavour), *changes.add]
+    remove = [*_removed(instance, desired, removed_vnfcs), *changes.remove]
     defined = tuple(
         grant_resources.build_definitions(
             op_occ.id, [*add, *remove, *changes.update]
@@ -78,7 +78,7 @@ def build(
 def check_granted(request: GrantRequest, grant: Grant) -> None:
     """Check that the NFVO granted all requested resources.
 
-    The counts of the target are valid only then; SOL003 9.5.2.3 has no
+    The counts of the desired state are valid only then; SOL003 9.5.2.3 has no
     partial grant.
 
     :raises GrantRejected: the grant lacks a requested resource
@@ -108,35 +108,35 @@ def _links(op_occ: VnfLcmOpOcc, instance: VnfInstance) -> GrantRequestLinks:
 
 
 def _added(
-    current: Target | None, target: Target | None, flavour: Flavour
+    current: State | None, desired: State | None, flavour: Flavour
 ) -> Iterator[GrantResource]:
-    if target is None:
+    if desired is None:
         return
     had = current.counts if current else {}
-    for vdu, count in target.counts.items():
+    for vdu, count in desired.counts.items():
         for _ in range(count - had.get(vdu, 0)):
             yield from grant_resources.new(flavour, vdu)
     if current is None:
-        managed = target.ext_managed_virtual_links
+        managed = desired.ext_managed_virtual_links
         yield from grant_resources.new_links(flavour, managed)
 
 
 def _removed_vnfcs(
-    instance: VnfInstance, current: Target | None, target: Target | None
+    instance: VnfInstance, current: State | None, desired: State | None
 ) -> Iterator[VnfcResourceInfo]:
     """List VNFCs to be deleted; the VIM chooses among VNFCs of a VDU."""
     info = instance.instantiated_vnf_info
     if current is None or info is None:
         return
     for vdu, count in current.counts.items():
-        keep = target.counts.get(vdu, 0) if target else 0
+        keep = desired.counts.get(vdu, 0) if desired else 0
         of_vdu = [v for v in info.vnfc_resource_info if v.vdu_id == vdu]
         yield from of_vdu[: max(count - keep, 0)]
 
 
 def _removed(
     instance: VnfInstance,
-    target: Target | None,
+    desired: State | None,
     removed_vnfcs: Iterable[VnfcResourceInfo],
 ) -> Iterator[GrantResource]:
     info = instance.instantiated_vnf_info
@@ -144,7 +144,7 @@ def _removed(
         return
     for vnfc in removed_vnfcs:
         yield from grant_resources.of_vnfc(vnfc, info)
-    if target is None:
+    if desired is None:
         yield from grant_resources.links_of(info)
 
 

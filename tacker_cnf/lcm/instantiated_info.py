@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf.lcm import vnfc_ids
-from tacker_cnf.lcm.target import Target
+from tacker_cnf.lcm.change import State
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.connection_point import VnfExtCpInfo
 from tacker_cnf.sol.virtual_link import (
@@ -49,7 +49,7 @@ class InfraResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def build_running_info(
     before: InstantiatedVnfInfo | None,
-    target: Target,
+    state: State,
     flavour: Flavour,
     found: InfraResult,
     metadata: Mapping[str, Any] = {},
@@ -61,11 +61,11 @@ def build_running_info(
     """
     info = InstantiatedVnfInfo(
         **msgspec.structs.asdict(found),
-        flavour_id=target.flavour_id,
+        flavour_id=state.flavour_id,
         vnf_state=VnfOperationalState.STARTED,
-        scale_status=_scale_infos(target.scale_levels),
+        scale_status=_scale_infos(state.scale_levels),
         max_scale_levels=_scale_infos(scaling.max_levels(flavour)),
-        localization_language=target.localization_language,
+        localization_language=state.localization_language,
         vnfc_info=vnfc_ids.build_vnfc_info(
             found.vnfc_resource_info,
             before.vnfc_info if before else (),

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tacker_cnf.lcm import instantiated_info
+from tacker_cnf.lcm.change import State
 from tacker_cnf.lcm.instantiated_info import InfraResult
-from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo
 from tacker_cnf.vnfd import scaling
 from tacker_cnf.vnfd.model import Flavour
@@ -17,13 +17,13 @@ from tacker_cnf.vnfd.model import Flavour
 class LevelMatch(NamedTuple):
     """The result of matching VNFC counts to scale levels."""
 
-    target: Target
+    state: State
     #: counts that match no level: aspect -> VDU -> number of VNFCs
     unmatched: Mapping[str, Mapping[str, int]]
 
 
 def match_levels(
-    current: Target,
+    current: State,
     flavour: Flavour,
     found: InfraResult,
     unmatched_before: Mapping[str, Any],
@@ -48,15 +48,15 @@ def match_levels(
             levels[aspect] = level
         elif now:
             unmatched[aspect] = now
-    target = msgspec.structs.replace(
+    state = msgspec.structs.replace(
         current, scale_levels=levels, counts=counts
     )
-    return LevelMatch(target, unmatched)
+    return LevelMatch(state, unmatched)
 
 
 def build_observed_info(
     before: InstantiatedVnfInfo | None,
-    current: Target,
+    current: State,
     flavour: Flavour,
     found: InfraResult,
     metadata: Mapping[str, Any],

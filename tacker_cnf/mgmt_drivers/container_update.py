@@ -33,19 +33,16 @@ from tacker_cnf.sol.common import VimConnectionInfo
 class ContainerUpdate(MgmtDriver):
     """Makes the cluster match the new package of the VNF instance.
 
-    A subclass may set other timeouts, in seconds.
+    Its options are those of ``[kubernetes]``. A subclass may set others, in
+    seconds.
     """
 
-    #: until the updated workloads are ready
-    ready_timeout: ClassVar[float] = 500.0
-    #: for which a pod may report a failure such as CrashLoopBackOff
-    failure_grace: ClassVar[float] = 20.0
-    #: for one request
-    request_timeout: ClassVar[float] = 30.0
-    #: for the first contact with the cluster
-    contact_timeout: ClassVar[float] = 10.0
-    #: for an outage of the cluster later on
-    outage_timeout: ClassVar[float] = 30.0
+    ready_timeout: ClassVar[float | None] = None
+    failure_grace: ClassVar[float | None] = None
+    request_timeout: ClassVar[float | None] = None
+    contact_timeout: ClassVar[float | None] = None
+    outage_timeout: ClassVar[float | None] = None
+    finalizer_timeout: ClassVar[float | None] = None
 
     def modify_information_start(self, script_input: ScriptInput) -> None:
         """Do nothing; for packages that name the script for this hook too."""
@@ -84,13 +81,16 @@ class ContainerUpdate(MgmtDriver):
         self, script_input: ScriptInput, plan: Plan, *, is_rollback: bool
     ) -> None:
         # fail with an error before the script is killed without one
-        seconds = min(self.ready_timeout, script_input.timeout * 0.9)
+        ready_timeout = self._option(script_input, "ready_timeout")
+        seconds = min(ready_timeout, script_input.timeout * 0.9)
         deadline = Deadline.within(seconds)
         clusters = script_input.vnf_instance.vim_connection_info
         vim_keys = {vdu: next(iter(clusters)) for vdu in plan.after.workloads}
         vim_keys |= plan.vim_keys
         tasks = [
-            self._cluster_task(key, clusters[key], rendered, deadline)
+            self._cluster_task(
+                script_input, key, clusters[key], rendered, deadline
+            )
             for key, rendered in cluster_assignment.split(
                 plan.after, vim_keys
             ).items()
@@ -113,8 +113,23 @@ class ContainerUpdate(MgmtDriver):
         )
         self.changes = InstanceChanges(instantiated_vnf_info=info)
 
+    def _option(self, script_input: ScriptInput, name: str) -> float:
+        """Return an option of the class, or else of the driver.
+
+        :raises InvalidVimConnection: the VNF is not on Kubernetes
+        """
+        own: float | None = getattr(self, name)
+        value = script_input.driver_options.get(name) if own is None else own
+        if value is None:
+            raise errors.InvalidVimConnection(
+                f"driverOptions has no {name}: ContainerUpdate is for VNFs "
+                "on Kubernetes only."
+            )
+        return float(value)
+
     def _cluster_task(
         self,
+        script_input: ScriptInput,
         key: str,
         connection: VimConnectionInfo,
         rendered: Rendered,
@@ -127,14 +142,19 @@ class ContainerUpdate(MgmtDriver):
         """
         retry_policy = RetryPolicy(
             deadline,
-            contact_timeout=self.contact_timeout,
-            outage_timeout=self.outage_timeout,
+            contact_timeout=self._option(script_input, "contact_timeout"),
+            outage_timeout=self._option(script_input, "outage_timeout"),
         )
-        clusters = ClusterPool(self.request_timeout)
+        clusters = ClusterPool(self._option(script_input, "request_timeout"))
         cluster = clusters.connect(connection, retry_policy)
         progress = Progress(self.log)
         waiter = ObjectWaiter(
-            cluster, rendered, self.failure_grace, deadline, progress
+            cluster,
+            rendered,
+            self._option(script_input, "failure_grace"),
+            deadline,
+            progress,
+            self._option(script_input, "finalizer_timeout"),
         )
         return ClusterTask(key, cluster, rendered, waiter, progress)
 

@@ -9,7 +9,6 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
-from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes import (
     manifest_validation,
     manifests,
@@ -22,9 +21,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
 )
 from tacker_cnf.drivers.kubernetes.pod_references import CONFIG_MAP, SECRET
 from tacker_cnf.drivers.kubernetes.update_task import ManifestChange
-from tacker_cnf.lcm import target
-from tacker_cnf.lcm.target import Target
-from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.lcm.change import State, current_state
 from tacker_cnf.scripts.protocol import ScriptInput
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.vnfd.model import Flavour, Vdu, Vnfd
@@ -77,7 +74,7 @@ def build(script_input: ScriptInput) -> Plan | None:
     if not paths and script_input.new_package_dir is None:
         return None
     instance = script_input.vnf_instance
-    current = target.of_instance(instance)
+    current = current_state(instance)
     assert current is not None
     old = _package(
         script_input.package_dir, script_input.vnfd_id, instance, current
@@ -97,7 +94,7 @@ def build(script_input: ScriptInput) -> Plan | None:
         files[files.index(_find_replaced(old, files, path, keys))] = path
         requested |= keys
     return _plan(
-        _render(instance, old, current),
+        manifests.render(instance.id, old, current),
         _render_new(instance, new, _with_files(current, files)),
         requested,
         current.parameters.get("vim_connections") or {},
@@ -115,7 +112,7 @@ def _requested_paths(request: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _package(
-    folder: str, vnfd_id: str, instance: VnfInstance, current: Target
+    folder: str, vnfd_id: str, instance: VnfInstance, current: State
 ) -> UnpackedPackage:
     """Build a package whose VNFD has only what rendering manifests needs: the
     VDU of each workload.
@@ -142,35 +139,20 @@ def _package(
     return UnpackedPackage(content_id=folder, path=Path(folder), vnfd=vnfd)
 
 
-def _with_files(current: Target, files: Sequence[str]) -> Target:
+def _with_files(current: State, files: Sequence[str]) -> State:
     parameters = {**current.parameters, DEF_FILES_KEY: list(files)}
     return msgspec.structs.replace(current, parameters=parameters)
 
 
-def _render(
-    instance: VnfInstance, package: UnpackedPackage, wanted: Target
-) -> Rendered:
-    task = InfraTask(
-        instance=instance,
-        package=package,
-        vim_connections=instance.vim_connection_info,
-        current=wanted,
-        target=wanted,
-        parameters={},
-        deadline=Deadline.within(0),
-    )
-    return manifests.render(task, wanted)
-
-
 def _render_new(
-    instance: VnfInstance, package: UnpackedPackage, wanted: Target
+    instance: VnfInstance, package: UnpackedPackage, wanted: State
 ) -> Rendered:
     """Render the new package.
 
     :raises InvalidParameters: a manifest is missing or cannot be read
     """
     try:
-        return _render(instance, package, wanted)
+        return manifests.render(instance.id, package, wanted)
     except errors.InvalidParameters as error:
         raise errors.InvalidParameters(
             f"{error} The new package has to contain all manifests of the VNF "

@@ -17,7 +17,6 @@ from tacker_cnf.catalogue.unpacked import PackageSource, UnpackedPackage
 from tacker_cnf.context import RequestContext
 from tacker_cnf.db import (
     conductors,
-    connection_info,
     idempotency,
     instances,
     leftovers,
@@ -31,17 +30,18 @@ from tacker_cnf.db.session import (
     Session,
     Store,
 )
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import InfraTask, PackageCall
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import modification, states, target
+from tacker_cnf.lcm import modification, states
+from tacker_cnf.lcm.change import Change, current_state, flavour_of
 from tacker_cnf.lcm.operations import change_package, registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.rpc import ConductorClient
-from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.services.idempotency import run_once
+from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.services.vnf_instances import cleanup_on_leftovers
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -87,6 +87,7 @@ class OperationService:
         self._store = store
         self._catalogue = catalogue
         self._drivers = drivers
+        self._vim_connections = VimConnections(drivers)
         self._rpc = rpc
 
     def start(
@@ -113,7 +114,12 @@ class OperationService:
         def check() -> Snapshot:
             with cleanup_on_leftovers(self._rpc, instance_id):
                 snapshot = self._store.read(
-                    context, _read_instance, instance_id, op, request
+                    context,
+                    _read_instance,
+                    self._vim_connections,
+                    instance_id,
+                    op,
+                    request,
                 )
             instance, vim_connections, _ = snapshot
             self._check(instance, op, request, vim_connections)
@@ -141,7 +147,11 @@ class OperationService:
 
         def check() -> Snapshot:
             snapshot = self._store.read(
-                context, _read_for_modification, instance_id, request
+                context,
+                _read_for_modification,
+                self._vim_connections,
+                instance_id,
+                request,
             )
             instance, vim_connections, _ = snapshot
             self._check_modification(instance, request, vim_connections)
@@ -164,6 +174,7 @@ class OperationService:
             self._store.write(
                 context,
                 _insert,
+                self._vim_connections,
                 op_occ,
                 preconditions,
                 vim_connections,
@@ -207,25 +218,23 @@ class OperationService:
 
         :raises BadRequest: the package could not even terminate the instance
         """
-        current = target.of_instance(instance)
+        current = current_state(instance)
         if current is None:
             return
         vnfd = self._catalogue.unpacked(instance.vnfd_id).vnfd
-        scripts = target.flavour_of(vnfd, current.flavour_id).scripts
+        scripts = flavour_of(vnfd, current.flavour_id).scripts
         hook = OPERATIONS[LcmOperationType.MODIFY_INFO].hook
-        scripted = any(name.startswith(hook) for name in scripts)
-        self._drivers.for_connections(vim_connections).validate(
-            InfraTask(
-                instance=instance,
-                package=package,
-                vim_connections=vim_connections,
-                current=current,
-                target=current,
-                operation=LcmOperationType.MODIFY_INFO if scripted else None,
-                parameters={},
-                deadline=Deadline.within(0),
-            )
+        task = InfraTask(
+            instance=instance,
+            change=Change.none(current),
+            package=package,
+            vim_connections=vim_connections,
         )
+        driver = self._drivers.for_connections(vim_connections)
+        if any(name.startswith(hook) for name in scripts):
+            driver.validate_package(task)
+        else:
+            driver.validate(task)
 
     def _check_same_vim_type(
         self,
@@ -248,10 +257,9 @@ class OperationService:
     ) -> None:
         operation = OPERATIONS[op]
         package, current_package = self._packages(instance, op, request)
-        current = target.of_instance(instance)
-        desired = operation.desired(
+        change = operation.change(
             request,
-            current,
+            instance,
             package.vnfd,
             current_package.vnfd if current_package else None,
         )
@@ -260,17 +268,11 @@ class OperationService:
         self._drivers.for_connections(vim_connections).validate(
             InfraTask(
                 instance=instance,
+                change=change,
                 package=package,
                 current_package=current_package,
                 vim_connections=vim_connections,
-                current=current,
-                target=desired,
-                parameters=getattr(request, "additional_params", {}),
-                operation=op,
-                request=request,
-                deadline=Deadline.within(0),
-                is_heal=operation.is_heal,
-                vnfcs=operation.vnfcs(request, instance),
+                package_call=PackageCall.of_request(op.lower(), request),
             )
         )
 
@@ -413,7 +415,11 @@ class OperationService:
 
 
 def _read_instance(
-    session: Session, instance_id: str, op: LcmOperationType, request: SolType
+    session: Session,
+    vim_connections: VimConnections,
+    instance_id: str,
+    op: LcmOperationType,
+    request: SolType,
 ) -> Snapshot:
     generation = instances.generation(session, instance_id)
     instance = instances.get(session, instance_id)
@@ -426,34 +432,38 @@ def _read_instance(
     requested = instance.vim_connection_info or getattr(
         request, "vim_connection_info", {}
     )
-    return instance, connection_info.name(session, requested), generation
+    return instance, vim_connections.name(session, requested), generation
 
 
 def _read_for_modification(
-    session: Session, instance_id: str, request: VnfInfoModificationRequest
+    session: Session,
+    vim_connections: VimConnections,
+    instance_id: str,
+    request: VnfInfoModificationRequest,
 ) -> Snapshot:
     generation = instances.generation(session, instance_id)
     instance = instances.get(session, instance_id)
     instances.check_not_busy(session, instance_id)
-    provided = connection_info.provided(session, instance_id)
+    provided = vim_connections.provided(session, instance_id)
     requested = modification.connections(
         instance, request, provided.get(instance_id, {})
     )
-    resolved = connection_info.name(session, requested) if requested else {}
+    resolved = vim_connections.name(session, requested) if requested else {}
     return instance, resolved, generation
 
 
 def _insert(
     session: Session,
+    vim_connections: VimConnections,
     op_occ: VnfLcmOpOcc,
     preconditions: Preconditions,
-    vim_connections: Mapping[str, VimConnectionInfo],
+    resolved: Mapping[str, VimConnectionInfo],
     generation: int,
     vnfd_id: str | None,
 ) -> None:
     now = datetime.datetime.now(datetime.UTC)
     instance_id = op_occ.vnf_instance_id
-    used = [c.vim_id for c in vim_connections.values() if c.vim_id]
+    used = [c.vim_id for c in resolved.values() if c.vim_id]
     if op_occs.exists(session, op_occ.id):
         return  # an earlier commit succeeded, its response was lost
     instances.reserve(session, instance_id, op_occ.id, generation)
@@ -463,15 +473,15 @@ def _insert(
     try:
         vims.record_use(session, instance_id, used)
         # the VIMs cannot be deleted any more; check they still exist
-        if vim_connections:
-            connection_info.name(session, vim_connections)
+        if resolved:
+            vim_connections.name(session, resolved)
     except (ReferenceError, errors.InvalidVimConnection):
         raise errors.Conflict(
             "vimConnectionInfo: the VIM has just been deleted."
         ) from None
     if vnfd_id:
         packages.record_use(session, instance_id, vnfd_id)
-    op_occs.add(session, op_occ, vim_connections, now, WAKEUP_TIMEOUT_S)
+    op_occs.add(session, op_occ, resolved, now, WAKEUP_TIMEOUT_S)
 
 
 def _decide(

@@ -8,7 +8,7 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.context import RequestContext
-from tacker_cnf.db import connection_info, models, vims
+from tacker_cnf.db import models, vims
 from tacker_cnf.db.session import (
     DuplicateEntry,
     ReferenceError,  # noqa: A004
@@ -17,6 +17,7 @@ from tacker_cnf.db.session import (
 )
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import redaction
+from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol.base import Name
 
 
@@ -24,7 +25,7 @@ class NewVim(msgspec.Struct, kw_only=True, frozen=True):
     """A request to register a VIM, with the attributes of the CLI.
 
     ``auth_cred`` and ``vim_project`` have the keys that
-    :mod:`tacker_cnf.db.connection_info` reads.
+    the driver of the type reads (``connection_of``).
     """
 
     name: Name
@@ -78,6 +79,7 @@ class VimService:
     def __init__(self, store: Store, drivers: DriverRegistry) -> None:
         self._store = store
         self._drivers = drivers
+        self._vim_connections = VimConnections(drivers)
 
     def add(self, context: RequestContext, requested: NewVim) -> Vim:
         """Register a VIM.
@@ -151,7 +153,7 @@ class VimService:
             ) from None
 
     def _check_reachable(self, vim: models.Vim) -> None:
-        vim_connection = connection_info.of_vim(vim)
+        vim_connection = self._vim_connections.of_vim(vim)
         self._drivers.for_type(vim_connection.vim_type or "").check_connection(
             vim_connection
         )

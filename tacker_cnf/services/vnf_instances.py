@@ -12,7 +12,6 @@ from tacker_cnf import errors
 from tacker_cnf.catalogue.unpacked import PackageSource
 from tacker_cnf.context import RequestContext
 from tacker_cnf.db import (
-    connection_info,
     idempotency,
     instances,
     leftovers,
@@ -24,11 +23,13 @@ from tacker_cnf.db.session import (
     Session,
     Store,
 )
+from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import merge
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.rpc import ConductorClient
 from tacker_cnf.services.idempotency import run_once
+from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.lcm_request import CreateVnfRequest
 from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
@@ -45,10 +46,15 @@ class VnfInstanceService:
     """
 
     def __init__(
-        self, store: Store, catalogue: PackageSource, rpc: ConductorClient
+        self,
+        store: Store,
+        catalogue: PackageSource,
+        drivers: DriverRegistry,
+        rpc: ConductorClient,
     ) -> None:
         self._store = store
         self._catalogue = catalogue
+        self._vim_connections = VimConnections(drivers)
         self._rpc = rpc
 
     def create(
@@ -86,7 +92,9 @@ class VnfInstanceService:
 
         :raises NotFound: the instance does not exist
         """
-        return self._store.read(context, _get, instance_id)
+        return self._store.read(
+            context, _get, self._vim_connections, instance_id
+        )
 
     @contextlib.contextmanager
     def find(
@@ -96,7 +104,11 @@ class VnfInstanceService:
         with self._store.reader(context) as session:
             # a list leaves them out unless the client requests them
             includes_vims = "vim_connection_info" in query.attributes
-            vims = connection_info.provided(session) if includes_vims else {}
+            vims = (
+                self._vim_connections.provided(session)
+                if includes_vims
+                else {}
+            )
             yield (
                 (position, _with_vims(instance, vims))
                 for position, instance in instances.find(session, query)
@@ -160,11 +172,13 @@ def _add(
     instances.add(session, instance, datetime.datetime.now(datetime.UTC))
 
 
-def _get(session: Session, instance_id: str) -> tuple[VnfInstance, str]:
+def _get(
+    session: Session, vim_connections: VimConnections, instance_id: str
+) -> tuple[VnfInstance, str]:
     # if the row changes in between, the tag is that of the old one
     tag = instances.etag(session, instance_id)
     instance = instances.get(session, instance_id)
-    vims = connection_info.provided(session, instance_id)
+    vims = vim_connections.provided(session, instance_id)
     return _with_vims(instance, vims), tag
 
 

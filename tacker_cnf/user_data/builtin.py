@@ -15,7 +15,7 @@ ASSET_ATTRIBUTES: Final = ("computeFlavourId", "vcImageId")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StackContent:
-    """A stack with the VNFCs of the target."""
+    """A stack with the VNFCs of the desired state."""
 
     #: {"template": the template, "files": {name: nested template}}
     hot: Json
@@ -34,7 +34,7 @@ class BuiltinUserData(UserData):
     @staticmethod
     @abc.abstractmethod
     def stack_content(sources: Sources, cp_finders: CpFinders) -> StackContent:
-        """Build a stack with the VNFCs of the target.
+        """Build a stack with the VNFCs of the desired state.
 
         :param cp_finders: returns the values of connection points
         """

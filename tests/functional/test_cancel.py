@@ -7,7 +7,7 @@ from typing import Any
 
 import testtools
 
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.fake import FakeCall
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tests.fixtures import waiting
@@ -35,13 +35,13 @@ class CancelCase(testtools.TestCase):
         self.released = threading.Event()
         self.addCleanup(self.released.set)
 
-    def block(self, task: InfraTask) -> None:
+    def block(self, call: FakeCall) -> None:
         """Wait as a driver waits for its VIM: until the task is cancelled."""
-        task.report_progress("3 of 8 pods are ready")
+        call.context.report_progress("3 of 8 pods are ready")
         self.waiting.set()
-        task.cancel_token.wait(WAIT_TIMEOUT_S)
+        call.context.cancel_token.wait(WAIT_TIMEOUT_S)
 
-    def block_uncancelled(self, _task: InfraTask) -> None:
+    def block_uncancelled(self, _call: FakeCall) -> None:
         """Wait without checking for a cancel."""
         self.waiting.set()
         self.released.wait(WAIT_TIMEOUT_S)
@@ -180,10 +180,10 @@ class TestGraceful(CancelCase):
         self.assertEqual({"ADDED"}, {vnfc["changeType"] for vnfc in added})
 
     def test_a_wait_ends_at_once(self) -> None:
-        def wait_cancelled(task: InfraTask) -> None:
+        def wait_cancelled(call: FakeCall) -> None:
             self.waiting.set()
-            assert task.wait_idle
-            task.wait_idle(threading.TIMEOUT_MAX)
+            assert call.context.wait_idle
+            call.context.wait_idle(threading.TIMEOUT_MAX)
 
         self.vnfm.driver.before["apply"] = wait_cancelled
         op_occ_id = self.start_blocked()
@@ -257,9 +257,9 @@ class TestLostMessage(CancelCase):
     def test_a_conductor_without_its_lease_stops_as_well(self) -> None:
         ended = threading.Event()
 
-        def block(task: InfraTask) -> None:
+        def block(call: FakeCall) -> None:
             try:
-                self.block(task)
+                self.block(call)
             finally:
                 ended.set()
 
@@ -315,8 +315,8 @@ class TestDeadline(CancelCase):
         self.vnfm.conf.set_override("scale_timeout", 7.0, "conductor")
         remaining: list[float] = []
 
-        def record_deadline(task: InfraTask) -> None:
-            remaining.append(task.deadline.remaining)
+        def record_deadline(call: FakeCall) -> None:
+            remaining.append(call.context.deadline.remaining)
 
         self.vnfm.driver.before["apply"] = record_deadline
         instance_id = self.vnfm.create_instantiated()

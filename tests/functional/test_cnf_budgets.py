@@ -1,16 +1,17 @@
 """Heals of several VNFCs whose pods have PodDisruptionBudgets."""
 
-import dataclasses
 import threading
 from typing import Any, Self
 
 import fixtures
+import msgspec
 from kubernetes_sandbox.errors import ApiError
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import Checkpoint, TaskContext
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tests.factories import a_context
 from tests.fixtures import waiting
 from tests.fixtures.clock import SteppingClock
 from tests.fixtures.cluster import CORE, CnfCase, start_pods
@@ -196,16 +197,16 @@ class TestBatches(BudgetCase):
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(set(), before & self.uids())
 
-    def cancel_heal(self) -> InfraTask:
-        """Cancel a heal of all pods after some of them; return the task of a
-        retry.
+    def cancel_heal(self) -> TaskContext:
+        """Cancel a heal of all pods after some of them; return the context of
+        a retry.
 
         The first replacement starts when the driver waits for it, so that the
         budget allows the eviction of one pod.
         """
         self.cluster.sandbox.set_pod_start_delay(3600.0)
         cancel_token = CancelToken()
-        checkpoints: list[tuple[str, ...]] = []
+        checkpoints: list[Checkpoint] = []
 
         def on_progress(line: str) -> None:
             if "pods are" in line:
@@ -215,15 +216,17 @@ class TestBatches(BudgetCase):
                     errors.Cancelled("Cancelled."), forceful=False
                 )
 
-        task = self.vnfm.infra_task(self.instance_id)
-        first = dataclasses.replace(
-            task,
+        first = a_context(
             cancel_token=cancel_token,
             report_progress=on_progress,
             save_checkpoint=checkpoints.append,
         )
-        self.assertRaises(errors.Cancelled, self.driver.replace, first)
-        return dataclasses.replace(task, checkpoint=checkpoints[-1])
+        self.assertRaises(errors.Cancelled, self.heal_directly, first)
+        saved = msgspec.to_builtins(checkpoints[-1])
+        return a_context(saved_checkpoint=saved)
+
+    def heal_directly(self, context: TaskContext) -> None:
+        self.driver.execute(self.vnfm.infra_task(self.instance_id), context)
 
     def delete_pod_and_wait(self, uid: str) -> None:
         """Delete a pod as another client can, and wait for its replacement."""
@@ -242,27 +245,27 @@ class TestBatches(BudgetCase):
     def test_a_retry_heals_the_remaining_pods(self) -> None:
         self.budget(maxUnavailable=1)
         before = self.uids()
-        retry_task = self.cancel_heal()
+        retry = self.cancel_heal()
         self.assertEqual(2, len(before & self.uids()))
         after_first = self.uids() - before
-        self.driver.replace(retry_task)
+        self.heal_directly(retry)
         self.assertEqual(set(), before & self.uids())
         self.assertLessEqual(after_first, self.uids())
 
     def test_a_retry_with_one_remaining_pod_respects_its_budget(self) -> None:
         self.budget(maxUnavailable=1)
         before = self.uids()
-        retry_task = self.cancel_heal()
+        retry = self.cancel_heal()
         for uid in sorted(before & self.uids())[1:]:
             self.delete_pod_and_wait(uid)
         self.assertEqual(1, len(before & self.uids()))
         self.drop_budget()
         self.budget(minAvailable=3)
         self.shorten_timeouts()
-        self.assertRaises(errors.NotReady, self.driver.replace, retry_task)
+        self.assertRaises(errors.NotReady, self.heal_directly, retry)
         self.assertEqual(1, len(before & self.uids()))
         self.drop_budget()
-        self.driver.replace(retry_task)
+        self.heal_directly(retry)
         self.assertEqual(set(), before & self.uids())
 
 
@@ -340,12 +343,16 @@ class TestDeadline(BudgetCase):
         """Heal until the deadline; no pod is ever evicted."""
         before = self.uids()
         clock = SteppingClock()
-        task = dataclasses.replace(
-            self.vnfm.infra_task(self.instance_id),
-            cancel_token=CancelToken(clock=clock),
+        context = TaskContext(
             deadline=Deadline.within(seconds, clock),
+            cancel_token=CancelToken(clock=clock),
         )
-        refused = self.assertRaises(errors.NotReady, self.driver.replace, task)
+        refused = self.assertRaises(
+            errors.NotReady,
+            self.driver.execute,
+            self.vnfm.infra_task(self.instance_id),
+            context,
+        )
         self.assertIn(message, str(refused))
         self.assertEqual(before, self.uids())
 

@@ -5,14 +5,17 @@ import dataclasses
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+
+import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
-from tacker_cnf.lcm.target import Target
+from tacker_cnf.lcm.change import State
+from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.sol.common import VimConnectionInfo
+from tests.factories import a_context, with_change
 from tests.fixtures.cluster import CnfCase
 
 #: seconds; no wait for a pod ends within this time here
@@ -57,15 +60,12 @@ class CancellationCase(CnfCase):
             errors.Cancelled("Cancelled."), forceful=forceful
         )
 
-    def task(self, **changes: Any) -> InfraTask:
-        """Build a task that instantiates the sample package."""
-        task_base = self.vnfm.infra_task()
-        return dataclasses.replace(
-            task_base,
+    def execute(self, task: InfraTask) -> InfraResult:
+        context = a_context(
             cancel_token=self.cancel_token,
             report_progress=self.report_progress,
-            **changes,
         )
+        return self.driver.execute(task, context)
 
     def created_objects(self) -> set[tuple[str, str]]:
         return set(self.objects()) - self.empty
@@ -80,7 +80,7 @@ class TestForceful(CancellationCase):
 
         def work() -> None:
             try:
-                self.driver.apply(self.task())
+                self.execute(self.vnfm.infra_task())
             except errors.VnfmError as error:
                 ended.append(error)
 
@@ -93,16 +93,14 @@ class TestForceful(CancellationCase):
         self.assertEqual(["Cancelled."], [str(error) for error in ended])
 
     def test_a_wait_for_deletions_ends(self) -> None:
-        task = self.task()
-        self.driver.apply(task)
+        task = self.vnfm.infra_task()
+        self.execute(task)
         self.cluster.sandbox.lose_node("sandbox-node-1")
         self.cluster.sandbox.lose_node("sandbox-node-2")
 
-        termination = dataclasses.replace(
-            task, current=task.target, target=None
-        )
+        termination = with_change(task, desired=None)
         self.callbacks["pods still being deleted"] = self.cancel_when_watched
-        self.assertRaises(errors.Cancelled, self.driver.destroy, termination)
+        self.assertRaises(errors.Cancelled, self.execute, termination)
 
     def cancel_when_watched(self) -> None:
         def cancel() -> None:
@@ -127,10 +125,12 @@ class TestForceful(CancellationCase):
                 },
                 access_info={"bearer_token": "x"},
             )
-            task = self.task(vim_connections={"unresponsive": vim})
+            task = dataclasses.replace(
+                self.vnfm.infra_task(), vim_connections={"unresponsive": vim}
+            )
             thread.start()
             self.addCleanup(thread.join)
-            self.assertRaises(errors.Cancelled, self.driver.apply, task)
+            self.assertRaises(errors.Cancelled, self.execute, task)
 
     def cancel_after_connection(self, server: socket.socket) -> None:
         connection, _ = server.accept()
@@ -139,16 +139,19 @@ class TestForceful(CancellationCase):
             self.cancel(forceful=True)
 
     def test_a_silent_cluster_is_not_waited_for(self) -> None:
-        task = self.task()
-        self.driver.observe(task)  # connected
-        cancel_token = SelfCancellingToken()
-        task = dataclasses.replace(task, cancel_token=cancel_token)
+        task = self.vnfm.infra_task()
+        self.driver.observe(task, a_context())  # connected
+        context = a_context(cancel_token=SelfCancellingToken())
         with self.cluster.sandbox.block_api_server():
-            self.assertRaises(errors.Cancelled, self.driver.observe, task)
+            self.assertRaises(
+                errors.Cancelled, self.driver.observe, task, context
+            )
 
     def test_a_task_cancelled_before_its_start_does_nothing(self) -> None:
         self.cancel(forceful=True)
-        self.assertRaises(errors.Cancelled, self.driver.apply, self.task())
+        self.assertRaises(
+            errors.Cancelled, self.execute, self.vnfm.infra_task()
+        )
         self.assertEqual(set(), self.created_objects())
 
 
@@ -157,7 +160,9 @@ class TestGraceful(CancellationCase):
         self.callbacks["Creating StatefulSet"] = lambda: self.cancel(
             forceful=False
         )
-        self.assertRaises(errors.Cancelled, self.driver.apply, self.task())
+        self.assertRaises(
+            errors.Cancelled, self.execute, self.vnfm.infra_task()
+        )
         created = self.created_objects()
         self.assertIn(("deployments", "web"), created)
         self.assertNotIn(("statefulsets", "store"), created)
@@ -168,55 +173,41 @@ class TestGraceful(CancellationCase):
 
     def test_a_wait_continues_to_its_end(self) -> None:
         self.callbacks["0 of 6"] = lambda: self.cancel(forceful=False)
-        result = self.driver.apply(self.task())
+        result = self.execute(self.vnfm.infra_task())
         self.assertNotEqual((), result.vnfc_resource_info)
 
     def test_no_replicas_are_set_after_the_cancel(self) -> None:
-        task = self.task()
-        self.driver.apply(task)
+        task = self.vnfm.infra_task()
+        self.execute(task)
         before = self.cluster.uids(self.vnfm.namespace)
         self.cancel(forceful=False)
-        task = dataclasses.replace(
-            task, current=task.target, target=_larger(task)
-        )
-        self.assertRaises(errors.Cancelled, self.driver.apply, task)
+        task = with_change(task, desired=_larger(task))
+        self.assertRaises(errors.Cancelled, self.execute, task)
         self.assertEqual(before, self.cluster.uids(self.vnfm.namespace))
 
     def test_no_pod_is_deleted_after_the_cancel(self) -> None:
-        task = self.task()
-        found = self.driver.apply(task)
+        task = self.vnfm.infra_task()
+        found = self.execute(task)
         before = self.cluster.uids(self.vnfm.namespace)
         self.cancel(forceful=False)
-        task = dataclasses.replace(
-            task,
-            current=task.target,
-            is_heal=True,
-            vnfcs=found.vnfc_resource_info,
-        )
-        self.assertRaises(errors.Cancelled, self.driver.replace, task)
+        task = with_change(task, replace=found.vnfc_resource_info)
+        self.assertRaises(errors.Cancelled, self.execute, task)
         self.assertEqual(before, self.cluster.uids(self.vnfm.namespace))
 
 
-def _larger(task: InfraTask) -> Target:
-    assert task.target is not None
-    counts = {**task.target.counts, "web": task.target.counts["web"] + 1}
-    return Target(
-        flavour_id=task.target.flavour_id,
-        scale_levels=task.target.scale_levels,
-        counts=counts,
-        parameters=task.target.parameters,
-    )
+def _larger(task: InfraTask) -> State:
+    state = task.change.state
+    counts = {**state.counts, "web": state.counts["web"] + 1}
+    return msgspec.structs.replace(state, counts=counts)
 
 
 class TestProgress(CancellationCase):
     def test_progress_is_reported(self) -> None:
-        task = self.task()
-        self.driver.apply(task)
+        task = self.vnfm.infra_task()
+        self.execute(task)
         self.assertIn("Creating Deployment web", " ".join(self.progress))
         self.assertIn("6 of 6 pods are ready", self.progress)
-        self.driver.destroy(
-            dataclasses.replace(task, current=task.target, target=None)
-        )
+        self.execute(with_change(task, desired=None))
         self.assertIn(
             "0 of 1 Deployment objects still being deleted", self.progress
         )

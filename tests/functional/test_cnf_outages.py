@@ -1,15 +1,16 @@
 """Outages of the API server during each kind of task."""
 
-import dataclasses
 import threading
 from collections.abc import Callable
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
+from tacker_cnf.lcm.change import ALL
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.runtime.clock import Clock
+from tests.factories import a_context, with_change
 from tests.fixtures.cluster import CnfCase
 
 #: retries during which the API server is unreachable
@@ -61,35 +62,38 @@ class TestOutages(CnfCase):
         self.addCleanup(lambda: self.assertEqual([], remaining))
         return on_progress
 
-    def task(self, on_progress: Callable[[str], None]) -> InfraTask:
-        return dataclasses.replace(
-            self.vnfm.infra_task(),
+    def context(
+        self, on_progress: Callable[[str], None] = lambda _: None
+    ) -> TaskContext:
+        return a_context(
             cancel_token=CancelToken(clock=self.clock),
             report_progress=on_progress,
         )
 
+    def execute(
+        self,
+        task: InfraTask,
+        on_progress: Callable[[str], None] = lambda _: None,
+    ) -> InfraResult:
+        return self.driver.execute(task, self.context(on_progress))
+
     def instantiate(self) -> tuple[InfraTask, InfraResult]:
-        task = self.task(lambda _: None)
-        return task, self.driver.apply(task)
+        task = self.vnfm.infra_task()
+        return task, self.execute(task)
 
     def test_while_objects_are_created_and_while_pods_start(self) -> None:
-        task = self.task(
-            self.outage_at("Creating Deployment", "of 6 pods are")
+        result = self.execute(
+            self.vnfm.infra_task(),
+            self.outage_at("Creating Deployment", "of 6 pods are"),
         )
-        self.assertEqual(6, len(self.driver.apply(task).vnfc_resource_info))
+        self.assertEqual(6, len(result.vnfc_resource_info))
 
     def test_while_pods_are_healed(self) -> None:
         task, before = self.instantiate()
-        healed = dataclasses.replace(
-            task,
-            current=task.target,
-            is_heal=True,
-            vnfcs=before.vnfc_resource_info,
-            report_progress=self.outage_at(
-                "still being deleted", "of 6 pods are"
-            ),
-        )
-        after = self.driver.replace(healed).vnfc_resource_info
+        after = self.execute(
+            with_change(task, replace=before.vnfc_resource_info),
+            self.outage_at("still being deleted", "of 6 pods are"),
+        ).vnfc_resource_info
         uids = [
             {v.metadata["uid"] for v in vnfcs}
             for vnfcs in (before.vnfc_resource_info, after)
@@ -103,13 +107,7 @@ class TestOutages(CnfCase):
         on_progress = self.outage_at(
             "still being deleted", "Creating ReplicaSet"
         )
-        healed = dataclasses.replace(
-            task,
-            current=task.target,
-            is_heal=True,
-            report_progress=on_progress,
-        )
-        self.driver.replace(healed)
+        self.execute(with_change(task, replace=ALL), on_progress)
         after = self.cluster.uids(self.vnfm.namespace)
         self.assertNotEqual(
             before["deployments", "web"], after["deployments", "web"]
@@ -117,21 +115,19 @@ class TestOutages(CnfCase):
 
     def test_while_all_is_deleted(self) -> None:
         task, _ = self.instantiate()
-        termination = dataclasses.replace(
-            task,
-            current=task.target,
-            target=None,
-            report_progress=self.outage_at("still being deleted"),
+        self.execute(
+            with_change(task, desired=None),
+            self.outage_at("still being deleted"),
         )
-        self.driver.destroy(termination)
         self.assertEqual(self.empty, set(self.objects()))
 
     def test_before_the_first_contact(self) -> None:
         self.vnfm.conf.set_override("contact_timeout", 600.0, "kubernetes")
-        task = self.task(lambda _: None)
+        task = self.vnfm.infra_task()
         self.start_outage()
         driver = KubernetesDriver(self.vnfm.conf)
-        self.assertEqual(6, len(driver.apply(task).vnfc_resource_info))
+        result = driver.execute(task, self.context())
+        self.assertEqual(6, len(result.vnfc_resource_info))
 
     def test_an_outage_that_is_too_long(self) -> None:
         self.vnfm.conf.set_override("outage_timeout", 0.1, "kubernetes")
@@ -145,6 +141,10 @@ class TestOutages(CnfCase):
                 self.cluster.sandbox.stop_api_server()
                 self.addCleanup(self.cluster.sandbox.start_api_server)
 
-        task = self.task(on_progress)
-        error = self.assertRaises(errors.VimUnreachable, driver.apply, task)
+        error = self.assertRaises(
+            errors.VimUnreachable,
+            driver.execute,
+            self.vnfm.infra_task(),
+            self.context(on_progress),
+        )
         self.assertIn("does not answer", str(error))

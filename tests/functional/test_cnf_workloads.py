@@ -8,6 +8,7 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.drivers import parameters
+from tacker_cnf.drivers.kubernetes import manifests
 from tacker_cnf.sol import base
 from tacker_cnf.vnfd.model import Vnfd
 from tests.fixtures.cluster import CnfCase
@@ -222,9 +223,12 @@ class TestParameters(WorkloadCase):
     def test_records_of_an_earlier_release_are_not_guessed(
         self,
     ) -> None:
-        known_params = {"namespace"}
+        known_params = {"instantiate": (manifests.InstantiationParameters,)}
         task = self.vnfm.infra_task()
-        task = dataclasses.replace(task, parameters={"name_space": "a"})
+        change = msgspec.structs.replace(
+            task.change, parameters={"name_space": "a"}
+        )
+        task = dataclasses.replace(task, change=change)
         self.assertRaises(
             errors.InvalidParameters,
             parameters.check_names,

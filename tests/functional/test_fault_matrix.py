@@ -17,7 +17,7 @@ from typing import Any, Final
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.nfvo.fake import FakeNfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
@@ -66,21 +66,11 @@ class FaultyDriver:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def _fail_if_armed(
-        self, task: InfraTask, result: InfraResult
-    ) -> InfraResult:
+    def execute(self, task: InfraTask, context: TaskContext) -> InfraResult:
+        result: InfraResult = self._inner.execute(task, context)
         if task.instance.id in self.faults:
             raise errors.InfraError("the VIM failed half-way")
         return result
-
-    def apply(self, task: InfraTask) -> InfraResult:
-        return self._fail_if_armed(task, self._inner.apply(task))
-
-    def replace(self, task: InfraTask) -> InfraResult:
-        return self._fail_if_armed(task, self._inner.replace(task))
-
-    def destroy(self, task: InfraTask) -> InfraResult:
-        return self._fail_if_armed(task, self._inner.destroy(task))
 
 
 class FaultyNfvo(FakeNfvo):

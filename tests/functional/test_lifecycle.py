@@ -6,7 +6,7 @@ import fixtures
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.fake import FakeCall
 from tests.factories import a_vnfc
 from tests.fixtures.vnfm import FAKE_VIM, Vnfm
 
@@ -45,8 +45,9 @@ class LifecycleTest(testtools.TestCase):
     def inject_fault(self, *verbs: str, half: str | None = None) -> None:
         """Let methods of the driver fail, optionally after one VNFC."""
 
-        def fail(task: InfraTask) -> None:
+        def fail(call: FakeCall) -> None:
             if half:
+                task = call.task
                 vnfcs = self.vnfm.driver.vnfcs.get(task.instance.id, ())
                 vnfc = a_vnfc(f"half-{len(vnfcs)}", half)
                 self.vnfm.driver.vnfcs[task.instance.id] = (*vnfcs, vnfc)
@@ -106,8 +107,8 @@ class TestTime(LifecycleTest):
     ) -> None:
         instance_id = self.vnfm.create_instantiated()
         remaining: list[float] = []
-        self.vnfm.driver.before["destroy"] = lambda task: remaining.append(
-            task.deadline.remaining
+        self.vnfm.driver.before["destroy"] = lambda call: remaining.append(
+            call.context.deadline.remaining
         )
         limit = self.vnfm.conf.conductor.operation_timeout
         long = {"gracefulTerminationTimeout": 10 * int(limit)}
@@ -209,8 +210,8 @@ class TestLifecycle(LifecycleTest):
 
     def test_the_driver_gets_the_termination_type(self) -> None:
         grace_periods: list[int | None] = []
-        self.vnfm.driver.before["destroy"] = lambda task: grace_periods.append(
-            task.grace
+        self.vnfm.driver.before["destroy"] = lambda call: grace_periods.append(
+            call.task.change.grace
         )
         for request in (
             {"terminationType": "FORCEFUL"},
@@ -378,7 +379,7 @@ class TestRecordedState(LifecycleTest):
         self.assertNotIn("resourceChanges", failed)
 
     def test_a_bug_of_a_driver_is_not_exposed(self) -> None:
-        def bug(_: InfraTask) -> None:
+        def bug(_: FakeCall) -> None:
             raise RuntimeError("hunter2")
 
         one = self.vnfm.create()

@@ -82,10 +82,10 @@ class TestAttributes(ModifyCase):
         # read, and sent back with a change
         back = {name: before[name] | {"more": 2} for name in names}
         self.modify(up, back)
-        tasks: list[Any] = []
-        self.vnfm.driver.before["apply"] = tasks.append
+        calls: list[Any] = []
+        self.vnfm.driver.before["apply"] = calls.append
         self.vnfm.run(up, "scale", SCALE)
-        found = tasks[0].instance
+        found = calls[0].task.instance
         for attributes in (found.metadata, found.extensions):
             self.assertEqual(hidden | {"more": 2}, attributes)
 
@@ -219,11 +219,11 @@ class TestVimConnections(ModifyCase):
         )
         bodies = [self.vnfm.instance(up), op_occ]
         self.assertNotIn("n3w", json.dumps(bodies))
-        tasks: list[Any] = []
-        self.vnfm.driver.before["apply"] = tasks.append
+        calls: list[Any] = []
+        self.vnfm.driver.before["apply"] = calls.append
         self.vnfm.run(up, "scale", SCALE)
-        (task,) = tasks
-        access = task.vim_connections["vim1"].access_info
+        (call,) = calls
+        access = call.task.vim_connections["vim1"].access_info
         self.assertEqual({"bearer_token": "n3w"}, access)
 
     def test_credentials_are_sent_to_no_other_address(self) -> None:
@@ -237,10 +237,10 @@ class TestVimConnections(ModifyCase):
             self.assert_refused(400, up, body, "include accessInfo, too")
         own = moved | {"accessInfo": {"bearer_token": "n3w"}}
         self.modify(up, {"vimConnectionInfo": {"vim1": own}})
-        tasks: list[Any] = []
-        self.vnfm.driver.before["apply"] = tasks.append
+        calls: list[Any] = []
+        self.vnfm.driver.before["apply"] = calls.append
         self.vnfm.run(up, "scale", SCALE)
-        reached = tasks[0].vim_connections["vim1"]
+        reached = calls[0].task.vim_connections["vim1"]
         self.assertEqual(own["interfaceInfo"], reached.interface_info)
         self.assertEqual(own["accessInfo"], reached.access_info)
 
@@ -322,11 +322,11 @@ class TestVnfd(ModifyCase):
         up = self.vnfm.create_instantiated()
         newer = self.newer()
         self.modify(up, {"vnfdId": newer})
-        tasks: list[Any] = []
-        self.vnfm.driver.before["apply"] = tasks.append
+        calls: list[Any] = []
+        self.vnfm.driver.before["apply"] = calls.append
         op_occ = self.vnfm.run(up, "scale", SCALE)
         self.assertEqual("COMPLETED", op_occ["operationState"])
-        self.assertEqual(newer, tasks[0].package.vnfd.id)
+        self.assertEqual(newer, calls[0].task.package.vnfd.id)
 
     def test_its_own_package_changes_nothing(self) -> None:
         up = self.vnfm.create_instantiated()

@@ -14,7 +14,7 @@ from trustme import CA
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors
 from tacker_cnf.cmd import compose
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.fake import FakeCall
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tests.factories import a_grant_request
 from tests.fixtures import waiting
@@ -346,9 +346,9 @@ class TestGrantContent(NfvoTest):
 
     def setUp(self) -> None:
         super().setUp()
-        self.tasks: list[InfraTask] = []
+        self.calls: list[FakeCall] = []
         for verb in ("apply", "replace", "destroy"):
-            self.vnfm.driver.before[verb] = self.tasks.append
+            self.vnfm.driver.before[verb] = self.calls.append
 
     def register(self, **more: Any) -> str:
         vim = {
@@ -373,8 +373,8 @@ class TestGrantContent(NfvoTest):
         self.assertEqual("COMPLETED", end["operationState"], end)
         self.nfvo.grant_attributes = {}
         self.run_task("scale", type="SCALE_OUT", aspectId="web_aspect")
-        for task in self.tasks:
-            (vim,) = task.vim_connections.values()
+        for call in self.calls:
+            (vim,) = call.task.vim_connections.values()
             self.assertEqual({"bearer_token": "t0ken"}, vim.access_info)
         self.assertEqual(["cloud"], list(self.vims()))
         self.assertNotIn("t0ken", str(self.vims()))
@@ -387,7 +387,7 @@ class TestGrantContent(NfvoTest):
         }
         end = self.instantiate_anywhere()
         self.assertEqual("COMPLETED", end["operationState"], end)
-        (vim,) = self.tasks[0].vim_connections.values()
+        (vim,) = self.calls[0].task.vim_connections.values()
         self.assertEqual("fake", vim.vim_type)
         self.assertEqual({"password": "s3cret"}, vim.access_info)
         self.assertEqual(409, self.vnfm.call("DELETE", path).status)
@@ -402,7 +402,7 @@ class TestGrantContent(NfvoTest):
             "vimConnectionInfo": {"v": vim_connection | endpoint}
         }
         self.instantiate_anywhere()
-        (vim,) = self.tasks[0].vim_connections.values()
+        (vim,) = self.calls[0].task.vim_connections.values()
         self.assertEqual({}, vim.access_info)
 
     def test_the_grant_overrides_the_request(self) -> None:
@@ -411,7 +411,7 @@ class TestGrantContent(NfvoTest):
             vimConnectionInfo={"vim1": OTHER | {"extra": {"a": 1}}} | FAKE_VIM
         )
         self.assertEqual("COMPLETED", end["operationState"], end)
-        (vim,) = self.tasks[0].vim_connections.values()
+        (vim,) = self.calls[0].task.vim_connections.values()
         self.assertEqual(
             "https://cloud.example", vim.interface_info["endpoint"]
         )
@@ -462,10 +462,11 @@ class TestGrantContent(NfvoTest):
     def test_parameters_of_the_grant_are_applied(self) -> None:
         self.nfvo.grant_attributes = {"additionalParams": {"a": 2, "c": 4}}
         self.instantiate(additionalParams={"a": 1, "b": 3})
-        (task,) = self.tasks
-        self.assertEqual({"a": 2, "b": 3, "c": 4}, task.parameters)
-        assert task.target
-        self.assertEqual(task.parameters, task.target.parameters)
+        (call,) = self.calls
+        change = call.task.change
+        self.assertEqual({"a": 2, "b": 3, "c": 4}, change.parameters)
+        assert change.desired
+        self.assertEqual(change.parameters, change.desired.parameters)
 
     def test_zones_and_assets_of_the_grant_are_applied(self) -> None:
         def place(grant: dict[str, Any]) -> None:
@@ -482,10 +483,11 @@ class TestGrantContent(NfvoTest):
         self.assertEqual({"nova-1"}, zones)
         for affected in end["resourceChanges"]["affectedVnfcs"]:
             self.assertEqual("nova-1", affected["zoneId"])
-        (task,) = self.tasks
-        assert task.grant
-        assert task.grant.vim_assets
-        (image,) = task.grant.vim_assets.software_images
+        (call,) = self.calls
+        grant = call.task.grant
+        assert grant
+        assert grant.vim_assets
+        (image,) = grant.vim_assets.software_images
         self.assertEqual("b", image.vim_software_image_id)
 
     def test_a_retry_applies_the_same_grant(self) -> None:
@@ -501,12 +503,12 @@ class TestGrantContent(NfvoTest):
         failed = self.instantiate_anywhere()
         self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
         self.nfvo.stop()
-        self.vnfm.driver.before["apply"] = self.tasks.append
+        self.vnfm.driver.before["apply"] = self.calls.append
         end = self.vnfm.decide(failed["id"], "retry")
         self.assertEqual("COMPLETED", end["operationState"], end)
-        (task,) = self.tasks
-        self.assertEqual({"a": 2}, task.parameters)
-        (vim,) = task.vim_connections.values()
+        (call,) = self.calls
+        self.assertEqual({"a": 2}, call.task.change.parameters)
+        (vim,) = call.task.vim_connections.values()
         self.assertEqual({"password": "s3cret"}, vim.access_info)
 
     def test_a_rollback_uses_the_vim_of_the_grant(self) -> None:
@@ -521,7 +523,7 @@ class TestGrantContent(NfvoTest):
         failed = self.instantiate_anywhere()
         end = self.vnfm.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", end["operationState"], end)
-        (vim,) = self.tasks[0].vim_connections.values()
+        (vim,) = self.calls[0].task.vim_connections.values()
         self.assertEqual(vim_id, vim.vim_id)
         response = self.vnfm.call("DELETE", f"/v1.0/vims/{vim_id}")
         self.assertEqual(204, response.status)

@@ -15,7 +15,7 @@ from tacker_cnf import errors, rpc
 from tacker_cnf.cmd import manage
 from tacker_cnf.cmd.notification_waker import NotificationWaker
 from tacker_cnf.db import deliveries, models, outbox, session
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.fake import FakeCall
 from tacker_cnf.http_client.clients import HttpClientOptions
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.notification import delivery_manager, dispatcher
@@ -110,7 +110,7 @@ def steps(operation: str, *states: str) -> list[tuple[str, ...]]:
     ]
 
 
-def _refuse(_: InfraTask) -> None:
+def _refuse(_: FakeCall) -> None:
     raise errors.VimRejected("quota exceeded")
 
 

@@ -59,7 +59,7 @@ class TestErrors(FaultCase):
 
     def test_a_driver_that_reports_invalid_progress(self) -> None:
         """The VIM was changed, and its present state is unknown."""
-        self.vnfm.driver.apply = lambda _: "nonsense"  # type: ignore[assignment,method-assign,return-value]
+        self.vnfm.driver.execute = lambda *_: "nonsense"  # type: ignore[assignment,method-assign]
         instance_id = self.vnfm.create()
         end = self.vnfm.run(instance_id, "instantiate", self.request)
         self.assertEqual("FAILED_TEMP", end["operationState"])
@@ -135,8 +135,9 @@ class TestClaims(FaultCase):
         conductors = [self.conductor, start_conductor(self.vnfm)]
         calls = []
 
-        def slow(task: Any) -> None:
-            calls.append(task)
+        def slow(call: Any) -> None:
+            task = call.task
+            calls.append(call)
             before = self.lease_until()
             for conductor in conductors:
                 conductor.claims.report()

@@ -15,18 +15,16 @@ from samples import build
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import InfraTask, PackageCall, TaskContext
 from tacker_cnf.drivers.openstack.stack_fields import (
     StackFields,
-    UserDataRequest,
 )
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
+from tacker_cnf.lcm.change import Change
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.scripts.process import limits_of
 from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 from tacker_cnf.vnfd import csar, descriptor
-from tacker_cnf.vnfd.base_hot import BaseHot
 from tests.factories import an_instance
 from tests.fixtures import waiting
 
@@ -95,9 +93,9 @@ class UserDataCase(testtools.TestCase):
         self.cancel_token = CancelToken()
         self.log = ""
 
-    def build_question(self, **parameters: Any) -> UserDataRequest:
+    def build_task(self, **parameters: Any) -> InfraTask:
         request = build_request(parameters)
-        task = InfraTask(
+        return InfraTask(
             instance=an_instance(
                 id=INSTANCE,
                 vnfd_id=self.package.vnfd.id,
@@ -105,21 +103,17 @@ class UserDataCase(testtools.TestCase):
             ),
             package=self.package,
             vim_connections={},
-            current=None,
-            target=None,
-            parameters=parameters,
+            change=Change(current=None, desired=None, parameters=parameters),
+            package_call=PackageCall.of_request("instantiate", request),
+        )
+
+    def compute_fields(self, **parameters: Any) -> StackFields:
+        context = TaskContext(
             deadline=Deadline.within(120),
-            request=request,
             cancel_token=self.cancel_token,
             save_log=self.save_log,
         )
-        return UserDataRequest(
-            operation=LcmOperationType.INSTANTIATE,
-            is_rollback=False,
-            task=task,
-            package=self.package,
-            base_hot=BaseHot(template=""),
-        )
+        return self.user_data.fields(self.build_task(**parameters), context)
 
     def save_log(self, line: str) -> None:
         self.log += line
@@ -128,9 +122,7 @@ class UserDataCase(testtools.TestCase):
         (self.folder / "UserData" / name).write_text(textwrap.dedent(text))
 
     def call_user_data(self, path: str, class_name: str) -> StackFields:
-        return self.user_data.fields(
-            self.build_question(**{PATH: path, CLASS: class_name})
-        )
+        return self.compute_fields(**{PATH: path, CLASS: class_name})
 
     def run_failing(self, body: str) -> str:
         """Run a method that fails; return the error."""
@@ -162,9 +154,9 @@ def build_request(parameters: Any) -> InstantiateVnfRequest:
 
 class TestNames(UserDataCase):
     def test_both_or_neither(self) -> None:
-        self.user_data.check(self.build_question())
+        self.user_data.check(self.build_task())
         self.user_data.check(
-            self.build_question(
+            self.build_task(
                 **{PATH: "./UserData/named.py", CLASS: "NamedUserData"}
             )
         )
@@ -179,28 +171,27 @@ class TestNames(UserDataCase):
             error = self.assertRaises(
                 errors.InvalidParameters,
                 self.user_data.check,
-                self.build_question(**parameters),
+                self.build_task(**parameters),
             )
             self.assertIn(message, str(error))
 
     def test_a_rollback_needs_it_in_the_old_package(self) -> None:
         former_package = Path(self.useFixture(fixtures.TempDir()).path)
-        question = self.build_question(
+        task = self.build_task(
             **{PATH: "UserData/named.py", CLASS: "NamedUserData"}
         )
         package = dataclasses.replace(self.package, path=former_package)
-        task = dataclasses.replace(question.task, current_package=package)
-        question = dataclasses.replace(question, task=task)
+        task = dataclasses.replace(task, current_package=package)
         error = self.assertRaises(
-            errors.InvalidParameters, self.user_data.check, question
+            errors.InvalidParameters, self.user_data.check, task
         )
         self.assertIn("is not in the current VNF package", str(error))
         (former_package / "UserData").mkdir()
         (former_package / "UserData" / "named.py").touch()
-        self.user_data.check(question)
+        self.user_data.check(task)
 
     def test_the_default_user_data(self) -> None:
-        fields = self.user_data.fields(self.build_question())
+        fields = self.compute_fields()
         nfv = fields.parameters["nfv"]
         self.assertEqual("m1.tiny", nfv["VDU"]["front"]["computeFlavourId"])
         self.assertFalse(fields.existing)

@@ -349,8 +349,8 @@ class TestPeriodicSync(testtools.TestCase):
             self.vnfm.create_instantiated(),
         )
 
-        def fail(task: Any) -> None:
-            if task.instance.id == unreachable:
+        def fail(call: Any) -> None:
+            if call.task.instance.id == unreachable:
                 raise errors.VimUnreachable
 
         self.driver.before["observe"] = fail

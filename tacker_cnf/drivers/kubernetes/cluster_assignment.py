@@ -7,23 +7,24 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes.manifests import Rendered, parameters_of
 from tacker_cnf.lcm import grant_overrides
-from tacker_cnf.lcm.target import Target, flavour_of
+from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.sol.vnf_instance import InstantiationState
 
 #: VDU -> key of vimConnectionInfo
 ClusterAssignment = Mapping[str, str]
 
 
-def assign_clusters(task: InfraTask, target: Target) -> ClusterAssignment:
+def assign_clusters(task: InfraTask) -> ClusterAssignment:
     """Return the cluster of each VDU. A running VDU stays where it is; others
     are assigned by the grant, then by the request, else to the first cluster.
 
     :raises InvalidParameters: a VDU or a cluster is unknown
     """
-    vdus = flavour_of(task.package.vnfd, target.flavour_id).vdus
-    requested = parameters_of(target).vim_connections
+    state = task.change.state
+    vdus = flavour_of(task.package.vnfd, state.flavour_id).vdus
+    requested = parameters_of(state).vim_connections
     by_grant = _assignment_from_grant(task)
-    if task.target:  # else it was checked at instantiation
+    if task.change.desired:  # else it was checked at instantiation
         _check("additionalParams.vim_connections", requested, vdus, task)
         _check("The grant's addResources", by_grant, vdus, task)
     first, *_ = task.vim_connections
@@ -46,7 +47,7 @@ def _assignment_from_grant(task: InfraTask) -> ClusterAssignment:
         task.grant_request, task.grant
     )
     for vdu, keys in assignment.items():
-        if len(keys) > 1 and task.target:
+        if len(keys) > 1 and task.change.desired:
             raise errors.InvalidParameters(
                 f"The grant's addResources: VDU {vdu} is one workload, and "
                 f"cannot be on several clusters ({', '.join(sorted(keys))})."

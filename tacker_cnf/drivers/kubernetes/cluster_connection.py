@@ -3,10 +3,29 @@
 import re
 import ssl
 import tempfile
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers import vim_connection
+from tacker_cnf.drivers.base import RegisteredVim
+from tacker_cnf.drivers.vim_connection import CA
+from tacker_cnf.sol.common import VimConnectionInfo
+
+VIM_TYPE: Final = "ETSINFV.KUBERNETES.V_1"
+
+
+def of_vim(vim: RegisteredVim) -> VimConnectionInfo:
+    """Convert a registered VIM."""
+    cred = vim.auth_cred
+    secrets = ("bearer_token", "client_cert", "client_key")
+    ca = {CA: cred[CA]} if CA in cred else {}
+    return VimConnectionInfo(
+        vim_id=vim.id,
+        vim_type=VIM_TYPE,
+        interface_info={"endpoint": vim.auth_url, **ca},
+        access_info={name: cred[name] for name in secrets if name in cred},
+        extra=dict(vim.extra),
+    )
 
 
 class ClusterConnection(

@@ -1,20 +1,27 @@
-"""The Kubernetes driver: changes namespaces to match a target."""
+"""The Kubernetes driver: changes namespaces to match a state."""
 
 import contextlib
 import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.drivers import coordination, parameters
-from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
+from tacker_cnf.drivers.base import (
+    InfraTask,
+    RegisteredVim,
+    SearchTask,
+    TaskContext,
+    WatchTask,
+)
 from tacker_cnf.drivers.coordination import Coordination
 from tacker_cnf.drivers.kubernetes import (
     cluster_assignment,
+    cluster_connection,
     healing,
     inventory,
     label_search,
@@ -32,30 +39,43 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     Rendered,
 )
-from tacker_cnf.drivers.kubernetes.package_change import PackageChange
+from tacker_cnf.drivers.kubernetes.package_change import (
+    PackageChange,
+    PreviousDeployments,
+)
 from tacker_cnf.drivers.kubernetes.package_change_task import PackageChangeTask
 from tacker_cnf.drivers.kubernetes.readiness import ObjectWaiter
 from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
-from tacker_cnf.drivers.parameters import HealParameters
+from tacker_cnf.drivers.parameters import HealParameters, ParameterTypes
 from tacker_cnf.drivers.progress import Progress
+from tacker_cnf.lcm.change import State
 from tacker_cnf.lcm.instantiated_info import InfraResult
-from tacker_cnf.lcm.target import Target
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 
 LOG = log.getLogger(__name__)
 
 
-#: all additionalParams that this driver reads
-PARAMETERS: Final = parameters.names_of(
-    manifests.InstantiationParameters,
-    package_change.KubernetesChangePackageParameters,
-    coordination.CoordinationParameters,
-    HealParameters,
-) - {inventory.OBJECT_KINDS_KEY}
+#: the additionalParams that this driver reads
+PARAMETERS: Final[ParameterTypes] = {
+    "instantiate": (manifests.InstantiationParameters,),
+    "heal": (HealParameters,),
+    "change_vnfpkg": (
+        package_change.KubernetesChangePackageParameters,
+        coordination.CoordinationParameters,
+    ),
+}
+#: the options of [kubernetes] that management scripts get
+SCRIPT_OPTIONS: Final = (
+    "ready_timeout",
+    "failure_grace",
+    "request_timeout",
+    "contact_timeout",
+    "outage_timeout",
+    "finalizer_timeout",
+)
 #: seconds of retries when a cluster is probed, searched or watched
 PROBE_TIMEOUT_S: Final = 1.0
 
@@ -94,6 +114,16 @@ class KubernetesDriver:
         self._conf = conf.kubernetes
         self._clusters = ClusterPool(self._conf.request_timeout)
 
+    vim_type = cluster_connection.VIM_TYPE
+
+    @property
+    def script_options(self) -> Mapping[str, Any]:
+        """The options of [kubernetes]."""
+        return {name: self._conf[name] for name in SCRIPT_OPTIONS}
+
+    def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:
+        return cluster_connection.of_vim(vim)
+
     def check_connection(self, connection: VimConnectionInfo) -> None:
         retry_policy = RetryPolicy.of_conf(
             self._conf, Deadline.within(PROBE_TIMEOUT_S)
@@ -105,65 +135,54 @@ class KubernetesDriver:
 
     def validate(self, task: InfraTask) -> None:
         _check_request(task)
-        target = task.target or task.current
-        if target is None:
+        change = task.change
+        if change.current is None and change.desired is None:
             return
-        if task.operation is LcmOperationType.MODIFY_INFO:
-            workloads.check_names(task)
-            return
-        rendered = manifests.render(task, target)
-        cluster_assignment.assign_clusters(task, target)
+        rendered = manifests.render(
+            task.instance.id, task.package, change.state
+        )
+        cluster_assignment.assign_clusters(task)
         _check_singletons(rendered)
         if task.current_package:
             coordination.check(task)
-            PackageChange(task, rendered)
+            PackageChange(task, rendered, context=None)
             workloads.check(task, rendered)
-        elif not task.current or not task.operation:
+        elif not change.current or not task.has_operation:
             workloads.check(task, rendered)
-        elif task.target and not task.is_heal:
-            _resized_workloads(rendered, task.current, task.target)
+        elif change.desired and not change.replace:
+            _resized_workloads(rendered, change.current, change.desired)
 
-    def apply(self, task: InfraTask) -> InfraResult:
-        cluster_tasks = self._cluster_tasks(task, task.target)
-        if task.current is None:
+    def validate_package(self, task: InfraTask) -> None:
+        workloads.check_names(task)
+
+    def execute(self, task: InfraTask, context: TaskContext) -> InfraResult:
+        change = task.change
+        cluster_tasks = self._cluster_tasks(task, context)
+        if change.desired is None:
+            for cluster_task in cluster_tasks.tasks:
+                cluster_task.remove(
+                    cluster_task.all_owned(), cluster_task.pods(), change.grace
+                )
+            return InfraResult()
+        if change.replace:
+            healing.heal(
+                cluster_tasks.tasks,
+                change.replace,
+                context,
+                self._conf.disruption_timeout,
+            )
+        elif change.current is None:
             workloads.check(task, cluster_tasks.rendered)
-            for cluster_task in cluster_tasks.tasks:
-                cluster_task.apply_manifests(cluster_task.rendered.objects)
-            for cluster_task in cluster_tasks.tasks:
-                cluster_task.waiter.wait_ready(cluster_task.rendered.objects)
+            _create(cluster_tasks)
         elif task.current_package:
-            return _change_package(
-                task, cluster_tasks, Coordination(self._all, task)
-            )
+            scripts = Coordination(self._all, task, context)
+            return _change_package(task, context, cluster_tasks, scripts)
         else:
-            assert task.target is not None
-            resized = _resized_workloads(
-                cluster_tasks.rendered, task.current, task.target
-            )
-            if task.is_rollback:
-                _roll_back_scale(task, cluster_tasks, resized)
-            else:
-                _scale(cluster_tasks, resized)
+            _resize(task, context, cluster_tasks)
         return cluster_tasks.result()
 
-    def replace(self, task: InfraTask) -> InfraResult:
-        cluster_tasks = self._cluster_tasks(task, task.target)
-        if task.vnfcs:
-            budget_timeout = self._conf.disruption_timeout
-            healing.replace_pods(cluster_tasks.tasks, task, budget_timeout)
-        else:
-            healing.replace_all(cluster_tasks.tasks, task)
-        return cluster_tasks.result()
-
-    def destroy(self, task: InfraTask) -> InfraResult:
-        for cluster_task in self._cluster_tasks(task, task.current).tasks:
-            cluster_task.remove(
-                cluster_task.all_owned(), cluster_task.pods(), task.grace
-            )
-        return InfraResult()
-
-    def observe(self, task: InfraTask) -> InfraResult:
-        return self._cluster_tasks(task, task.target or task.current).result()
+    def observe(self, task: InfraTask, context: TaskContext) -> InfraResult:
+        return self._cluster_tasks(task, context).result()
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
         return label_search.search(self._connect_for_search(task), task)
@@ -184,21 +203,33 @@ class KubernetesDriver:
         pod_watch.watch(connect, task)
 
     def _cluster_tasks(
-        self, task: InfraTask, target: Target | None
+        self, task: InfraTask, context: TaskContext
     ) -> ClusterTasks:
-        assert target is not None
-        rendered = manifests.render(task, target)
-        assignment = cluster_assignment.assign_clusters(task, target)
-        ready_timeout = self._conf.ready_timeout + (task.grace or 0)
-        deadline = task.deadline.limited(ready_timeout)
-        progress = Progress(task.report_progress)
+        rendered = manifests.render(
+            task.instance.id, task.package, task.change.state
+        )
+        assignment = cluster_assignment.assign_clusters(task)
+        ready_timeout = self._conf.ready_timeout + (task.change.grace or 0)
+        deadline = context.deadline.limited(ready_timeout)
+        progress = Progress(context.report_progress)
         info = task.instance.instantiated_vnf_info
         return ClusterTasks(
             previous_vnfcs=info.vnfc_resource_info if info else (),
             rendered=rendered,
             assignment=assignment if len(task.vim_connections) > 1 else {},
             tasks=[
-                self._cluster_task(task, key, part, deadline, progress)
+                self._cluster_task(
+                    key,
+                    part,
+                    self._clusters.connect(
+                        task.vim_connections[key],
+                        RetryPolicy.of_conf(
+                            self._conf, deadline, context.cancel_token
+                        ),
+                    ),
+                    deadline,
+                    progress,
+                )
                 for key, part in cluster_assignment.split(
                     rendered, assignment
                 ).items()
@@ -207,16 +238,12 @@ class KubernetesDriver:
 
     def _cluster_task(
         self,
-        task: InfraTask,
         key: str,
         rendered: Rendered,
+        cluster: Cluster,
         deadline: Deadline,
         progress: Progress,
     ) -> ClusterTask:
-        cluster = self._clusters.connect(
-            task.vim_connections[key],
-            RetryPolicy.of_conf(self._conf, deadline, task.cancel_token),
-        )
         waiter = ObjectWaiter(
             cluster,
             rendered,
@@ -228,26 +255,32 @@ class KubernetesDriver:
         return ClusterTask(key, cluster, rendered, waiter, progress)
 
 
-def _scale(cluster_tasks: ClusterTasks, resized: Sequence[Manifest]) -> None:
+def _create(cluster_tasks: ClusterTasks) -> None:
     for cluster_task in cluster_tasks.tasks:
-        cluster_task.scale(cluster_task.select_own(resized))
+        cluster_task.apply_manifests(cluster_task.rendered.objects)
     for cluster_task in cluster_tasks.tasks:
-        cluster_task.waiter.wait_ready(cluster_task.select_own(resized))
+        cluster_task.waiter.wait_ready(cluster_task.rendered.objects)
 
 
-def _roll_back_scale(
-    task: InfraTask, cluster_tasks: ClusterTasks, resized: Sequence[Manifest]
+def _resize(
+    task: InfraTask, context: TaskContext, cluster_tasks: ClusterTasks
 ) -> None:
-    """Undo a scale operation. Pods that are not ready since before it are
-    tolerated, and recorded in the log of the operation.
+    """Change the size of workloads, or restore it. Where it is restored, pods
+    that are not ready since before are tolerated, and recorded in the log of
+    the operation.
 
     :raises InfraError: a cluster failed, or was not ready in time
     """
-    previous_uids = {
-        str(vnfc.metadata.get("uid")) for vnfc in cluster_tasks.previous_vnfcs
-    }
+    current, desired = task.change.current, task.change.desired
+    assert current is not None
+    assert desired is not None
+    resized = _resized_workloads(cluster_tasks.rendered, current, desired)
+    if desired.vnfcs is None:
+        _scale(cluster_tasks, resized)
+        return
+    uids = {str(vnfc.metadata.get("uid")) for vnfc in desired.vnfcs}
     for cluster_task in cluster_tasks.tasks:
-        broken = ScaleRollback(cluster_task, previous_uids).restore(
+        broken = ScaleRollback(cluster_task, uids).restore(
             cluster_task.select_own(resized)
         )
         for fault in broken:
@@ -256,24 +289,37 @@ def _roll_back_scale(
                 task.operation_id,
                 fault,
             )
-            task.save_log(f"Rolled back, and still broken: {fault}\n")
+            context.save_log(f"Rolled back, and still broken: {fault}\n")
+
+
+def _scale(cluster_tasks: ClusterTasks, resized: Sequence[Manifest]) -> None:
+    for cluster_task in cluster_tasks.tasks:
+        cluster_task.scale(cluster_task.select_own(resized))
+    for cluster_task in cluster_tasks.tasks:
+        cluster_task.waiter.wait_ready(cluster_task.select_own(resized))
 
 
 def _change_package(
-    task: InfraTask, cluster_tasks: ClusterTasks, scripts: Coordination
+    task: InfraTask,
+    context: TaskContext,
+    cluster_tasks: ClusterTasks,
+    scripts: Coordination,
 ) -> InfraResult:
     """Change a running VNF to another package.
 
     :raises InfraError: a cluster failed, or was not ready in time
     """
-    change = PackageChange(task, cluster_tasks.rendered)
+    change = PackageChange(task, cluster_tasks.rendered, context)
     change_tasks = [
         PackageChangeTask(cluster_task, change)
         for cluster_task in cluster_tasks.tasks
     ]
-    if not task.is_rollback and not task.checkpoint:
-        task.save_checkpoint(
-            tuple(itertools.chain(*(c.checkpoint() for c in change_tasks)))
+    if not task.change.restores and not context.checkpoint(
+        PreviousDeployments
+    ):
+        previous = (c.previous_deployments() for c in change_tasks)
+        context.save_checkpoint(
+            PreviousDeployments(tuple(itertools.chain(*previous)))
         )
     for change_task in change_tasks:
         change_task.apply(
@@ -319,17 +365,21 @@ def _coordinate(
 
 def _check_request(task: InfraTask) -> None:
     parameters.check_names(task, PARAMETERS)
-    if task.is_heal and parameters.read(task.parameters, HealParameters).all:
+    change = task.change
+    if (
+        change.replace
+        and parameters.read(change.parameters, HealParameters).all
+    ):
         raise errors.InvalidParameters(
             "additionalParams.all: a CNF has no storage or networks that can "
             "be healed separately. Remove the parameter."
         )
-    if task.operation is LcmOperationType.CHANGE_EXT_CONN:
+    if change.moves_links:
         raise errors.BadRequest(
             "The networks of a CNF are defined in its manifests; change them "
             "by a change of package."
         )
-    if inventory.OBJECT_KINDS_KEY in task.parameters:
+    if inventory.OBJECT_KINDS_KEY in change.parameters:
         raise errors.InvalidParameters(
             f"additionalParams.{inventory.OBJECT_KINDS_KEY}: read-only: the VNFM "
             "sets it. Remove it from the request."
@@ -347,14 +397,14 @@ def _check_singletons(rendered: Rendered) -> None:
 
 
 def _resized_workloads(
-    rendered: Rendered, current: Target, target: Target
+    rendered: Rendered, current: State, desired: State
 ) -> Sequence[Manifest]:
     """Return the workloads whose size changes.
 
     :raises NotScalable: a VDU is not a scalable workload
     """
     resized = []
-    for vdu, count in target.counts.items():
+    for vdu, count in desired.counts.items():
         if count == current.counts.get(vdu, 0):
             continue
         manifest = rendered.workloads.get(vdu)

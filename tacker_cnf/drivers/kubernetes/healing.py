@@ -1,9 +1,10 @@
 """Heals: delete pods or all objects, and wait for their replacement."""
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import Checkpoint, TaskContext
 from tacker_cnf.drivers.kubernetes import lost_vnfcs
 from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.evictions import Evictions
@@ -13,27 +14,64 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
+from tacker_cnf.lcm.change import ALL
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 
-def replace_all(cluster_tasks: Sequence[ClusterTask], task: InfraTask) -> None:
+class ObjectsToReplace(Checkpoint, frozen=True):
+    """The objects and pods that a heal of the whole VNF deletes."""
+
+    uids: frozenset[str]
+
+
+class PodsToReplace(Checkpoint, frozen=True):
+    """The pods that a heal of VNFCs deletes."""
+
+    #: for lost pods a string that equals no uid
+    uids: frozenset[str]
+
+
+def heal(
+    cluster_tasks: Sequence[ClusterTask],
+    vnfcs: Sequence[VnfcResourceInfo] | Literal["ALL"],
+    context: TaskContext,
+    budget_timeout: float,
+) -> None:
+    """Replace VNFCs, or the objects of the whole VNF.
+
+    :param budget_timeout: seconds after which budgets that allow no eviction
+        are an error
+    :raises InfraError: a cluster failed, or was not ready in time
+    """
+    if vnfcs == ALL:
+        _replace_all(cluster_tasks, context)
+    else:
+        _replace_pods(cluster_tasks, vnfcs, context, budget_timeout)
+
+
+def _replace_all(
+    cluster_tasks: Sequence[ClusterTask], context: TaskContext
+) -> None:
     """Heal the whole VNF: delete and recreate all objects without data.
 
     :raises InfraError: a cluster failed, or was not ready in time
     """
     found = [cluster_task.all_owned() for cluster_task in cluster_tasks]
     pods = [cluster_task.pods() for cluster_task in cluster_tasks]
-    to_delete = set(task.checkpoint)
-    if not to_delete:
-        to_delete = {
-            body["metadata"]["uid"]
-            for objects, own_pods in zip(found, pods, strict=True)
-            for body in [
-                *(b for m, b in objects if m.kind not in RETAINED_KINDS),
-                *own_pods,
-            ]
-        }
-        task.save_checkpoint(tuple(sorted(to_delete)))
+    checkpoint = context.checkpoint(ObjectsToReplace)
+    if checkpoint is None:
+        checkpoint = ObjectsToReplace(
+            frozenset(
+                body["metadata"]["uid"]
+                for objects, own_pods in zip(found, pods, strict=True)
+                for body in [
+                    *(b for m, b in objects if m.kind not in RETAINED_KINDS),
+                    *own_pods,
+                ]
+            )
+        )
+        context.save_checkpoint(checkpoint)
+    to_delete = checkpoint.uids
     for cluster_task, objects, own_pods in zip(
         cluster_tasks, found, pods, strict=True
     ):
@@ -52,29 +90,28 @@ def replace_all(cluster_tasks: Sequence[ClusterTask], task: InfraTask) -> None:
         cluster_task.waiter.wait_ready(cluster_task.rendered.objects)
 
 
-def replace_pods(
+def _replace_pods(
     cluster_tasks: Sequence[ClusterTask],
-    task: InfraTask,
+    vnfcs: Sequence[VnfcResourceInfo],
+    context: TaskContext,
     budget_timeout: float,
 ) -> None:
     """Heal single VNFCs.
 
-    :param budget_timeout: seconds after which budgets that allow no eviction
-        are an error
     :raises InfraError: a cluster failed, or was not ready in time
     """
-    vdus = {vnfc.vdu_id for vnfc in task.vnfcs}
+    vdus = {vnfc.vdu_id for vnfc in vnfcs}
     pod_heals = [
         Healing(cluster_task, vdus, budget_timeout)
         for cluster_task in cluster_tasks
         if vdus & cluster_task.rendered.workloads.keys()
     ]
-    checkpoint = set(task.checkpoint)
-    if not checkpoint:
-        checkpoint = _pods_of(task, pod_heals)
-        task.save_checkpoint(tuple(sorted(checkpoint)))
+    checkpoint = context.checkpoint(PodsToReplace)
+    if checkpoint is None:
+        checkpoint = PodsToReplace(_pods_of(vnfcs, pod_heals))
+        context.save_checkpoint(checkpoint)
     for healing in pod_heals:
-        healing.replace_pods(checkpoint)
+        healing.replace_pods(checkpoint.uids)
 
 
 class Healing:
@@ -117,7 +154,7 @@ class Healing:
             if (meta := pod["metadata"])["labels"].get(VDU_LABEL) in vdus
         }
 
-    def replace_pods(self, to_delete: set[str]) -> None:
+    def replace_pods(self, to_delete: frozenset[str]) -> None:
         """Delete pods, recreate bare Pods, and wait until all are ready.
 
         A single pod is deleted, as it is assumed to be broken. Several are
@@ -200,7 +237,9 @@ class Healing:
         )
 
 
-def _pods_of(task: InfraTask, pod_heals: Iterable[Healing]) -> set[str]:
+def _pods_of(
+    vnfcs: Sequence[VnfcResourceInfo], pod_heals: Iterable[Healing]
+) -> frozenset[str]:
     """Return the uids of the pods of the VNFCs to be healed; for lost ones a
     string that equals no uid.
 
@@ -209,7 +248,7 @@ def _pods_of(task: InfraTask, pod_heals: Iterable[Healing]) -> set[str]:
     uids: dict[tuple[str, str], str] = {}
     for healing in pod_heals:
         uids |= healing.uids()
-    absent = [v for v in task.vnfcs if (v.vdu_id, v.id) not in uids]
+    absent = [v for v in vnfcs if (v.vdu_id, v.id) not in uids]
     lost = set().union(*(healing.lost(absent) for healing in pod_heals))
     missing = [v.id for v in absent if (v.vdu_id, v.id) not in lost]
     if missing:
@@ -218,5 +257,7 @@ def _pods_of(task: InfraTask, pod_heals: Iterable[Healing]) -> set[str]:
             "this operation, synchronize the VNF instance (POST .../sync), "
             "and heal by the new ids."
         )
-    found = {uids.get((v.vdu_id, v.id)) for v in task.vnfcs} - {None}
-    return {*map(str, found), *(f"lost: {vdu} {name}" for vdu, name in lost)}
+    found = {uids.get((v.vdu_id, v.id)) for v in vnfcs} - {None}
+    return frozenset(map(str, found)).union(
+        f"lost: {vdu} {name}" for vdu, name in lost
+    )

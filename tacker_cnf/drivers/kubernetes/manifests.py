@@ -13,10 +13,9 @@ import msgspec
 from tacker_cnf import errors
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.drivers import parameters
-from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes.api_errors import Invalid
 from tacker_cnf.drivers.kubernetes.objects import Object
-from tacker_cnf.lcm.target import Target, flavour_of
+from tacker_cnf.lcm.change import State, flavour_of
 from tacker_cnf.vnfd import bounded_yaml
 
 #: group, kind and name
@@ -60,15 +59,22 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 class InstantiationParameters(msgspec.Struct, frozen=True, kw_only=True):
     """The additionalParams of an instantiation that this driver reads."""
 
+    #: paths of the manifests in the package
     def_files: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] = (
         msgspec.field(name="lcm-kubernetes-def-files")
     )
+    #: namespace of the objects whose manifests name none
     namespace: str | None = None
     #: VDU -> key of the vimConnectionInfo of its cluster
     vim_connections: Mapping[str, str] = {}
     #: VDU -> its workload, if that does not have properties.name of the VNFD
     vdu_mapping: Mapping[str, Workload] = {}
-    #: (apiVersion, kind) of all objects of the instance, once instantiated
+
+
+class KeptParameters(InstantiationParameters, frozen=True, kw_only=True):
+    """What an instance keeps of these, and what the driver adds."""
+
+    #: (apiVersion, kind) of all objects of the instance
     object_kinds: tuple[tuple[str, str], ...] = ()
 
 
@@ -130,7 +136,7 @@ class Manifest:
 
 @dataclasses.dataclass(frozen=True)
 class Rendered:
-    """All objects of an instance at one target."""
+    """All objects of an instance at one state."""
 
     instance_id: str
     namespace: str
@@ -161,34 +167,36 @@ class Rendered:
         return f"{INSTANCE_LABEL}={self.instance_id}"
 
 
-def parameters_of(target: Target) -> InstantiationParameters:
-    """Read the parameters of a target.
+def parameters_of(state: State) -> KeptParameters:
+    """Read the parameters of a state.
 
     :raises InvalidParameters: a parameter is missing or malformed
     """
-    return parameters.read(target.parameters, InstantiationParameters)
+    return parameters.read(state.parameters, KeptParameters)
 
 
-def render(task: InfraTask, target: Target) -> Rendered:
-    """Render the manifests of a package for an instance.
+def render(
+    instance_id: str, package: UnpackedPackage, state: State
+) -> Rendered:
+    """Render the manifests of a package for a state of an instance.
 
     :raises InvalidParameters: a file is missing or not a manifest, or the
         objects do not share one namespace
     """
-    params = parameters_of(target)
-    loaded = load(task.package, params.def_files)
+    params = parameters_of(state)
+    loaded = load(package, params.def_files)
     namespace = params.namespace or _common_namespace(loaded)
-    vdus = _vdus(task.package, target, params.vdu_mapping)
+    vdus = _vdus(package, state, params.vdu_mapping)
     objects = [
-        _label_and_scale(manifest, task.instance.id, namespace, vdus, target)
+        _label_and_scale(manifest, instance_id, namespace, vdus, state)
         for manifest in loaded
     ]
     return Rendered(
-        instance_id=task.instance.id,
+        instance_id=instance_id,
         namespace=namespace,
         def_files=params.def_files,
         objects=tuple(sort_for_creation(objects)),
-        counts=target.counts,
+        counts=state.counts,
         previous_kinds=frozenset(params.object_kinds),
         vdu_mapping=params.vdu_mapping,
     )
@@ -245,10 +253,10 @@ def sort_for_creation(objects: Iterable[Manifest]) -> list[Manifest]:
 
 
 def _vdus(
-    package: UnpackedPackage, target: Target, mapping: Mapping[str, Workload]
+    package: UnpackedPackage, state: State, mapping: Mapping[str, Workload]
 ) -> Mapping[tuple[str, str], str]:
     """Return the VDU of each workload, by its kind and name."""
-    vdus = flavour_of(package.vnfd, target.flavour_id).vdus
+    vdus = flavour_of(package.vnfd, state.flavour_id).vdus
     by_name = {
         (kind, vdu.name): vdu.id
         for vdu in vdus.values()
@@ -360,7 +368,7 @@ def _label_and_scale(
     instance_id: str,
     namespace: str,
     vdus: Mapping[tuple[str, str], str],
-    target: Target,
+    state: State,
 ) -> Manifest:
     """Label an object as the instance's, and set the size of a workload."""
     body = copy.deepcopy(manifest.body)
@@ -377,7 +385,7 @@ def _label_and_scale(
         _label(template, labels)
     if vdu_id and body["kind"] in SCALABLE:
         for spec in _dicts(body.get("spec")):
-            spec["replicas"] = target.counts.get(vdu_id, 0)
+            spec["replicas"] = state.counts.get(vdu_id, 0)
     return Manifest(body, vdu_id, manifest.file)
 
 

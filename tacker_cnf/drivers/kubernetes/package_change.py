@@ -10,7 +10,7 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.drivers import parameters
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import Checkpoint, InfraTask, TaskContext
 from tacker_cnf.drivers.kubernetes import (
     manifest_validation,
     manifests,
@@ -34,41 +34,54 @@ class KubernetesChangePackageParameters(
 ):
     """The additionalParams of a change of package that this driver reads."""
 
+    #: the present namespace, in which the VNF stays
     namespace: str | None = None
 
 
 class PreviousDeployment(msgspec.Struct, frozen=True):
-    """State of a Deployment before its change, as saved in the checkpoint."""
+    """State of a Deployment before its change."""
 
     key: manifests.Key
     template: dict[str, Any]
 
 
+class PreviousDeployments(Checkpoint, frozen=True):
+    """What a rollback of a change of package restores."""
+
+    deployments: tuple[PreviousDeployment, ...]
+
+
 class PackageChange:
     """A change of package, from the old manifests to the new."""
 
-    def __init__(self, task: InfraTask, rendered: Rendered) -> None:
+    def __init__(
+        self,
+        task: InfraTask,
+        rendered: Rendered,
+        context: TaskContext | None,
+    ) -> None:
         """Compare the manifests.
 
+        :param context: None: only check the change
         :raises InvalidParameters: the change is not possible
         """
-        assert task.current is not None
-        assert task.current_package is not None
         self.operation_id = task.operation_id
-        self.is_rollback = task.is_rollback
+        self.is_rollback = task.change.restores
+        previous = context and context.checkpoint(PreviousDeployments)
         #: pod templates before the change, which may differ from the old
         #: manifests: an update changes images in the cluster only
         self.templates = {
-            previous.key: previous.template
-            for previous in (
-                msgspec.json.decode(entry, type=PreviousDeployment)
-                for entry in task.checkpoint
-            )
+            deployment.key: deployment.template
+            for deployment in (previous.deployments if previous else ())
         }
         self._params = parameters.read(
-            task.parameters, KubernetesChangePackageParameters
+            task.change.parameters, KubernetesChangePackageParameters
         )
-        self.before = _render_current(task)
+        assert task.current_package is not None
+        assert task.change.current is not None
+        self.before = manifests.render(
+            task.instance.id, task.current_package, task.change.current
+        )
         self.after = rendered
         manifest_validation.check(self.before, self.after)
         self._requested_vdus = self._params.vdus
@@ -188,14 +201,6 @@ class PackageChange:
                 f"additionalParams.vdu_params: VDU {vdu} is a "
                 f"{workloads[vdu].kind}; only Deployments are rolled."
             )
-
-
-def _render_current(task: InfraTask) -> Rendered:
-    """Render the manifests of the current package at the current target."""
-    assert task.current is not None
-    assert task.current_package is not None
-    previous = dataclasses.replace(task, package=task.current_package)
-    return manifests.render(previous, task.current)
 
 
 def _is_config(manifest: Manifest) -> bool:

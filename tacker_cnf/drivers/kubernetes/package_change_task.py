@@ -4,8 +4,6 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-import msgspec
-
 from tacker_cnf.drivers.kubernetes import (
     pod_references,
     readiness,
@@ -60,8 +58,8 @@ class PackageChangeTask:
         keys = {m.key for m in self._cluster_task.rendered.objects}
         return manifest.key in keys
 
-    def checkpoint(self) -> Iterator[str]:
-        """Return the states of Deployments that a rollback needs, as JSON.
+    def previous_deployments(self) -> Iterator[PreviousDeployment]:
+        """Return the states of Deployments that a rollback needs.
 
         :raises NotReady: a Deployment does not exist
         """
@@ -72,10 +70,7 @@ class PackageChangeTask:
             live = cluster.get(resource, manifest.name, namespace)
             if live is None:
                 raise readiness.workload_not_found(manifest)
-            previous = PreviousDeployment(
-                manifest.key, live["spec"]["template"]
-            )
-            yield msgspec.json.encode(previous).decode()
+            yield PreviousDeployment(manifest.key, live["spec"]["template"])
 
     def apply(
         self, on_rolled: Callable[[ClusterTask, Manifest], None]

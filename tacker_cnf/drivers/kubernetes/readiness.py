@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from tacker_cnf import errors
@@ -249,7 +250,7 @@ class ObjectWaiter:
         )["items"]
         return found
 
-    def wait_pods_deleted(self, uids: set[str]) -> None:
+    def wait_pods_deleted(self, uids: AbstractSet[str]) -> None:
         """Wait until these pods are deleted; force-delete those on lost nodes.
 
         :raises NotReady: they are not deleted in time

@@ -10,7 +10,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Rendered,
     parameters_of,
 )
-from tacker_cnf.lcm.target import flavour_of
+from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.vnfd.model import Vdu
 
 MAPPING: Final = "additionalParams.vdu_mapping"
@@ -24,9 +24,7 @@ def check(task: InfraTask, rendered: Rendered) -> None:
 
     :raises InvalidParameters: a workload is missing, or the mapping is invalid
     """
-    target = task.target or task.current
-    assert target is not None
-    vdus = flavour_of(task.package.vnfd, target.flavour_id).vdus
+    vdus = flavour_of(task.package.vnfd, task.change.state.flavour_id).vdus
     _check_mapping(rendered, vdus)
     missing = sorted(
         vdu
@@ -45,10 +43,11 @@ def check_names(task: InfraTask) -> None:
 
     :raises InvalidParameters: the VNFD gives a VDU another name
     """
-    assert task.current is not None
-    vdus = flavour_of(task.package.vnfd, task.current.flavour_id).vdus
-    mapped = parameters_of(task.current).vdu_mapping
-    for vdu, body in task.current.parameters.get("vdu_reses", {}).items():
+    current = task.change.current
+    assert current is not None
+    vdus = flavour_of(task.package.vnfd, current.flavour_id).vdus
+    mapped = parameters_of(current).vdu_mapping
+    for vdu, body in current.parameters.get("vdu_reses", {}).items():
         name = body["metadata"]["name"]
         if vdu in vdus and vdu not in mapped and vdus[vdu].name != name:
             raise errors.InvalidParameters(

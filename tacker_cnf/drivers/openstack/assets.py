@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.lcm.target import flavour_of
+from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.sol.grant import (
     Grant,
     ResourceDefinitionType,
@@ -37,10 +37,10 @@ def complete_grant(task: InfraTask, images: Images) -> Grant | None:
 
     :raises InfraError: the images cannot be read from the VIM
     """
-    grant, target = task.grant, task.target
-    if grant is None or target is None or not _adds_compute(task):
+    grant, desired = task.grant, task.change.desired
+    if grant is None or desired is None or not _adds_compute(task):
         return grant
-    flavour = flavour_of(task.package.vnfd, target.flavour_id)
+    flavour = flavour_of(task.package.vnfd, desired.flavour_id)
     assets = grant.vim_assets or VimAssets()
     return msgspec.structs.replace(
         grant,
@@ -60,7 +60,7 @@ def complete_grant(task: InfraTask, images: Images) -> Grant | None:
 
 def _adds_compute(task: InfraTask) -> bool:
     request = task.grant_request
-    if request is None or task.is_heal or task.is_rollback:
+    if request is None or task.change.replace or task.change.restores:
         return False
     compute = ResourceDefinitionType.COMPUTE
     return any(added.type is compute for added in request.add_resources)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from tacker_cnf.drivers.openstack import addresses
 from tacker_cnf.drivers.openstack.stacks import PORT, Resource
+from tacker_cnf.lcm.change import State
 from tacker_cnf.lcm.connectivity import REQUEST_PORT_PREFIX
-from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import (
     ExtManagedVirtualLinkData,
     ExtVirtualLinkData,
@@ -33,7 +33,7 @@ class Links:
 
     def __init__(
         self,
-        target: Target,
+        state: State,
         flavour: Flavour,
         key: str,
         port_details: addresses.Ports,
@@ -48,13 +48,13 @@ class Links:
         self._key = key
         self._external = {
             cp.cpd_id: link
-            for link in target.ext_virtual_links
+            for link in state.ext_virtual_links
             for cp in link.ext_cps
         }
-        self._ext_links = target.ext_virtual_links
+        self._ext_links = state.ext_virtual_links
         self._managed = {
             link.vnf_virtual_link_desc_id: link
-            for link in target.ext_managed_virtual_links
+            for link in state.ext_managed_virtual_links
         }
         #: CPD -> number of its configurations that VNFCs use
         self._used_configs: collections.Counter[str] = collections.Counter()

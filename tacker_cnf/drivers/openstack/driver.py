@@ -2,17 +2,24 @@
 
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from oslo_config import cfg
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
+from tacker_cnf.drivers.base import (
+    InfraTask,
+    RegisteredVim,
+    SearchTask,
+    TaskContext,
+    WatchTask,
+)
 from tacker_cnf.drivers.coordination import Coordination
 from tacker_cnf.drivers.openstack import (
     assets,
     graceful_termination,
     healing,
+    openstack_connection,
     request_validation,
     rolling_update,
     scale_in,
@@ -23,24 +30,21 @@ from tacker_cnf.drivers.openstack.clouds import Clouds
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import StackLocation
 from tacker_cnf.drivers.openstack.nova import Nova
-from tacker_cnf.drivers.openstack.stack_fields import (
-    StackFields,
-    UserData,
-    UserDataRequest,
-)
+from tacker_cnf.drivers.openstack.stack_fields import StackFields, UserData
 from tacker_cnf.drivers.openstack.stack_task import (
     StackTask,
     instance_of,
     stack_name,
 )
-from tacker_cnf.drivers.openstack.stacks import Tree
+from tacker_cnf.drivers.openstack.stacks import Stack, Tree
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
+from tacker_cnf.lcm.change import Change
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.scripts.process import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tacker_cnf.vnfd.base_hot import BaseHot
 
 #: seconds after which a connection check or a search fails
 PROBE_TIMEOUT_S: Final = 1.0
@@ -57,6 +61,12 @@ class OpenstackDriver:
         self._clouds = Clouds(self._conf.request_timeout)
         self._user_data: UserData = ChosenUserData(limits_of(conf))
 
+    vim_type = openstack_connection.VIM_TYPE
+    script_options: Mapping[str, Any] = {}
+
+    def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:
+        return openstack_connection.of_vim(vim)
+
     def check_connection(self, connection: VimConnectionInfo) -> None:
         retry_policy = RetryPolicy.of_conf(
             self._conf, Deadline.within(PROBE_TIMEOUT_S)
@@ -64,75 +74,90 @@ class OpenstackDriver:
         self._clouds.connect(connection, retry_policy).check_access()
 
     def validate(self, task: InfraTask) -> None:
-        if task.operation is Op.MODIFY_INFO:
-            return  # the package's scripts handle the stack
         request_validation.check(task)
-        if task.target is not None and task.operation is not None:
-            self._user_data.check(self._user_data_request(task))
+        if task.change.desired is not None and task.has_operation:
+            self._user_data.check(task)
 
-    def apply(self, task: InfraTask) -> InfraResult:
-        stack_task = self._stack_task(task)
-        request = self._user_data_request(task)
-        if task.current is None:
+    def validate_package(self, task: InfraTask) -> None:
+        """Accept any: the package's scripts handle the stack."""
+
+    def execute(self, task: InfraTask, context: TaskContext) -> InfraResult:
+        if task.change.desired is None:
+            return self._delete(task, context)
+        stack_task = self._stack_task(task, context)
+        if task.change.replace:
+            stack = self._heal(task, context, stack_task)
+        elif task.change.current is None:
+            base_hot = _base_hot(task)
             stack = stack_task.apply_with_fallback_zones(
-                lambda fields: stack_task.create_or_update(
-                    fields, request.base_hot
-                ),
-                self._fields(request),
+                lambda fields: stack_task.create_or_update(fields, base_hot),
+                self._fields(task, context),
             )
         else:
-            existing = stack_task.existing()
-            fields = self._fields(request)
-            with stack_task.marked(
-                scale_in.members_to_remove(stack_task, existing, task)
-            ):
-                for stage in self._stages(task, stack_task, fields):
-                    stack = stack_task.apply_with_fallback_zones(
-                        stack_task.update_current, stage
-                    )
+            stack = self._update(task, context, stack_task)
         checked_result = stack_task.checked_result(stack)
         if task.current_package:
             stack_task.coordinate(
-                Coordination(self._root_conf, task), stack, checked_result
+                Coordination(self._root_conf, task, context),
+                stack,
+                checked_result,
             )
         return checked_result
 
-    def replace(self, task: InfraTask) -> InfraResult:
-        stack_task = self._stack_task(task)
-        request = self._user_data_request(task)
-        if healing.replaces_whole_vnf(task, default=self._conf.heal_whole_all):
-            stack = healing.recreate(
-                stack_task, task, self._fields(request), request.base_hot
+    def _update(
+        self, task: InfraTask, context: TaskContext, stack_task: StackTask
+    ) -> Stack:
+        stack = stack_task.existing()
+        fields = self._fields(task, context)
+        with stack_task.marked(
+            scale_in.members_to_remove(
+                stack_task, stack, task.change, task.grant_request
             )
-        else:
-            stack = healing.replace_servers(
-                stack_task,
-                self._nova(task, stack_task),
-                task,
-                self._fields(request),
-            )
-        return stack_task.checked_result(stack)
+        ):
+            for stage in self._stages(task, stack_task, fields):
+                stack = stack_task.apply_with_fallback_zones(
+                    stack_task.update_current, stage
+                )
+        return stack
 
-    def destroy(self, task: InfraTask) -> InfraResult:
-        seconds = self._termination_timeout(task)
-        stack_task = self._stack_task(task, seconds)
+    def _heal(
+        self, task: InfraTask, context: TaskContext, stack_task: StackTask
+    ) -> Stack:
+        fields = self._fields(task, context)
+        if healing.replaces_whole_vnf(
+            task.change, context, default=self._conf.heal_whole_all
+        ):
+            return healing.recreate(
+                stack_task, task, context, fields, _base_hot(task)
+            )
+        return healing.replace_servers(
+            stack_task,
+            self._nova(task, context, stack_task),
+            task.change,
+            context,
+            fields,
+        )
+
+    def _delete(self, task: InfraTask, context: TaskContext) -> InfraResult:
+        seconds = self._termination_timeout(task.change)
+        stack_task = self._stack_task(task, context, seconds)
         found = stack_task.find()
         if found is None:
             return InfraResult()
         if seconds and found.action != "DELETE":
-            graceful_termination.wait_for_vnf(task, seconds)
+            graceful_termination.wait_for_vnf(context, seconds)
         stack_task.remove(found)
         return InfraResult()
 
-    def observe(self, task: InfraTask) -> InfraResult:
-        stack_task = self._stack_task(task)
+    def observe(self, task: InfraTask, context: TaskContext) -> InfraResult:
+        stack_task = self._stack_task(task, context)
         found = stack_task.find()
         if found is None:
             return stack_task.result_without_stack()
-        nova = self._nova(task, stack_task)
+        nova = self._nova(task, context, stack_task)
 
         def find_deleted(tree: Tree) -> Collection[str]:
-            if task.operation is None and tree.is_busy:
+            if not task.has_operation and tree.is_busy:
                 raise errors.OperationInProgress(
                     f"Resources of stack {found.name} are in progress; retry "
                     "when Heat has completed them."
@@ -168,39 +193,26 @@ class OpenstackDriver:
     def watch(self, task: WatchTask) -> None:
         """Return at once: Heat has no watch."""
 
-    def _termination_timeout(self, task: InfraTask) -> int:
-        """Return the seconds to wait before the deletion; 0: do not wait."""
-        if task.operation is not Op.TERMINATE:
+    def _termination_timeout(self, change: Change) -> int:
+        """Return the seconds to wait before the deletion; 0: do not wait, as
+        the VNF has never run.
+        """
+        if not change.leaves_known_state:
             return 0
         default: int = self._conf.graceful_termination_timeout
-        return default if task.grace is None else task.grace
+        return default if change.grace is None else change.grace
 
-    def _user_data_request(self, task: InfraTask) -> UserDataRequest:
-        assert task.operation is not None
-        basis = task.target or task.current
-        assert basis is not None
-        return UserDataRequest(
-            operation=task.operation,
-            is_rollback=task.is_rollback,
-            task=task,
-            package=task.package,
-            base_hot=templates.base_hot(task.package, basis.flavour_id),
-        )
-
-    def _fields(self, request: UserDataRequest) -> StackFields:
+    def _fields(self, task: InfraTask, context: TaskContext) -> StackFields:
         """Run user data, with the grant completed from the VIM and VNFD."""
-        task = request.task
         _, connection = _vim(task)
         retry_policy = RetryPolicy.of_conf(
-            self._conf, task.deadline, task.cancel_token
+            self._conf, context.deadline, context.cancel_token
         )
         glance = self._clouds.images(connection, retry_policy)
         completed_task = dataclasses.replace(
             task, grant=assets.complete_grant(task, glance)
         )
-        return self._user_data.fields(
-            dataclasses.replace(request, task=completed_task)
-        )
+        return self._user_data.fields(completed_task, context)
 
     def _stages(
         self, task: InfraTask, stack_task: StackTask, fields: StackFields
@@ -209,7 +221,9 @@ class OpenstackDriver:
             return (fields,)
         return rolling_update.stages(fields, stack_task.flavour)
 
-    def _stack_task(self, task: InfraTask, delay: int = 0) -> StackTask:
+    def _stack_task(
+        self, task: InfraTask, context: TaskContext, delay: int = 0
+    ) -> StackTask:
         """Create the StackTask of a task.
 
         :param delay: seconds before the first request to Heat, by which its
@@ -217,26 +231,32 @@ class OpenstackDriver:
         """
         key, connection = _vim(task)
         timeout = self._conf.stack_timeout + delay
-        deadline = task.deadline.limited(timeout)
+        deadline = context.deadline.limited(timeout)
         heat = self._clouds.connect(
             connection,
-            RetryPolicy.of_conf(self._conf, deadline, task.cancel_token),
+            RetryPolicy.of_conf(self._conf, deadline, context.cancel_token),
         )
         location = StackLocation(key, self._tenant(heat, connection))
         return StackTask(
-            task, heat, location, deadline, self._conf.fallback_zones
+            task, context, heat, location, deadline, self._conf.fallback_zones
         )
 
-    def _nova(self, task: InfraTask, stack_task: StackTask) -> Nova:
+    def _nova(
+        self, task: InfraTask, context: TaskContext, stack_task: StackTask
+    ) -> Nova:
         _, connection = _vim(task)
         retry_policy = RetryPolicy.of_conf(
-            self._conf, stack_task.waiter.deadline, task.cancel_token
+            self._conf, stack_task.waiter.deadline, context.cancel_token
         )
         return self._clouds.servers(connection, retry_policy)
 
     def _tenant(self, heat: Heat, connection: VimConnectionInfo) -> str:
         project = connection.access_info.get("project")
         return str(project) if project else heat.project_id()
+
+
+def _base_hot(task: InfraTask) -> BaseHot:
+    return templates.base_hot(task.package, task.change.state.flavour_id)
 
 
 def _vim(task: InfraTask) -> tuple[str, VimConnectionInfo]:

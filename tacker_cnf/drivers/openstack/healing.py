@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import Checkpoint, InfraTask, TaskContext
 from tacker_cnf.drivers.openstack import (
     inventory,
     request_validation,
@@ -17,12 +17,10 @@ from tacker_cnf.drivers.openstack.inventory import Vnfc
 from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.drivers.openstack.stack_task import StackTask
 from tacker_cnf.drivers.openstack.stacks import Stack
+from tacker_cnf.lcm.change import ALL, Change
 from tacker_cnf.vnfd import bounded_yaml
 from tacker_cnf.vnfd.base_hot import BaseHot
 
-#: first entry of a checkpoint; the ids to delete, or a PreviousStack follow
-SERVERS_CHECKPOINT: Final = "servers"
-STACK_CHECKPOINT: Final = "whole"
 #: end of the error when a server is not in the stack
 _HINT: Final = (
     "Fail this operation, synchronize the VNF instance (POST .../sync), and "
@@ -30,24 +28,45 @@ _HINT: Final = (
 )
 
 
-def replaces_whole_vnf(task: InfraTask, *, default: bool) -> bool:
+class ResourcesToReplace(Checkpoint, frozen=True):
+    """The servers and volumes that a heal of VNFCs deletes."""
+
+    ids: frozenset[str]
+
+
+class PreviousStack(Checkpoint, frozen=True):
+    """A stack that a heal of the whole VNF deletes and creates again."""
+
+    #: None: it did not exist
+    stack_id: str | None
+    template: str
+    files: dict[str, str]
+    #: without "nfv", which the VNF instance has, and without hidden ones
+    parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
+
+
+def replaces_whole_vnf(
+    change: Change, context: TaskContext, *, default: bool
+) -> bool:
     """Return whether to recreate the whole stack instead of servers.
 
     :param default: result for a heal of all VNFCs without
         ``additionalParams.all``
     """
-    if task.vnfcs:
+    if change.replace != ALL:
         return False
-    if task.checkpoint:  # a retry continues as the first attempt started
-        return task.checkpoint[0] == STACK_CHECKPOINT
-    heal_all = request_validation.read_heal_parameters(task.parameters).all
+    # a retry continues as the first attempt started
+    if context.saved_checkpoint is not None:
+        return context.checkpoint(PreviousStack) is not None
+    heal_all = request_validation.read_heal_parameters(change.parameters).all
     return default if heal_all is None else heal_all
 
 
 def replace_servers(
     stack_task: StackTask,
     nova: server_deletion.Servers,
-    task: InfraTask,
+    change: Change,
+    context: TaskContext,
     fields: StackFields,
 ) -> Stack:
     """Replace the servers of the VNFCs to heal, and their volumes with
@@ -62,16 +81,18 @@ def replace_servers(
     """
     stack = stack_task.existing()
     found = stack_task.vnfcs(stack)
-    if task.checkpoint:
-        to_delete = set(task.checkpoint[1:])
-    else:
-        to_delete = set(_ids_to_delete(_select_vnfcs(found, task), task))
-        task.save_checkpoint((SERVERS_CHECKPOINT, *sorted(to_delete)))
+    checkpoint = context.checkpoint(ResourcesToReplace)
+    if checkpoint is None:
+        chosen = _select_vnfcs(found, change)
+        checkpoint = ResourcesToReplace(
+            frozenset(_ids_to_delete(chosen, change))
+        )
+        context.save_checkpoint(checkpoint)
     to_replace = [
         resource
         for vnfc in found
         for resource in (vnfc.server, *vnfc.volumes.values())
-        if resource.physical_id in to_delete
+        if resource.physical_id in checkpoint.ids
     ]
     first = server_deletion.servers_to_delete_first(nova, to_replace)
     if first:
@@ -83,15 +104,15 @@ def replace_servers(
         )
 
 
-def _select_vnfcs(found: Sequence[Vnfc], task: InfraTask) -> Sequence[Vnfc]:
+def _select_vnfcs(found: Sequence[Vnfc], change: Change) -> Sequence[Vnfc]:
     """Return the VNFCs to heal.
 
     :raises InfraError: one of them is not in the stack
     """
-    if not task.vnfcs:
+    if change.replace == ALL:
         return found
     by_id = {vnfc.id: vnfc for vnfc in found}
-    server_ids = [vnfc.compute_resource.resource_id for vnfc in task.vnfcs]
+    server_ids = [vnfc.compute_resource.resource_id for vnfc in change.replace]
     missing = [name for name in server_ids if name not in by_id]
     if missing:
         raise errors.InfraError(
@@ -101,10 +122,10 @@ def _select_vnfcs(found: Sequence[Vnfc], task: InfraTask) -> Sequence[Vnfc]:
     return [by_id[name] for name in server_ids]
 
 
-def _ids_to_delete(vnfcs: Iterable[Vnfc], task: InfraTask) -> Iterable[str]:
+def _ids_to_delete(vnfcs: Iterable[Vnfc], change: Change) -> Iterable[str]:
     with_storages = (
-        task.vnfcs
-        and request_validation.read_heal_parameters(task.parameters).all
+        change.replace != ALL
+        and request_validation.read_heal_parameters(change.parameters).all
     )
     for vnfc in vnfcs:
         yield vnfc.id
@@ -112,20 +133,10 @@ def _ids_to_delete(vnfcs: Iterable[Vnfc], task: InfraTask) -> Iterable[str]:
             yield from (v.physical_id for v in vnfc.volumes.values())
 
 
-class PreviousStack(msgspec.Struct, frozen=True):
-    """A stack to recreate, as saved in the checkpoint before its deletion."""
-
-    #: None: it did not exist
-    stack_id: str | None
-    template: str
-    files: dict[str, str]
-    #: without "nfv", which the VNF instance has, and without hidden ones
-    parameters: dict[str, Any] = {}
-
-
 def recreate(
     stack_task: StackTask,
     task: InfraTask,
+    context: TaskContext,
     fields: StackFields,
     base_hot: BaseHot,
 ) -> Stack:
@@ -136,15 +147,13 @@ def recreate(
         are lost
     """
     found = stack_task.find()
-    if task.checkpoint:
-        previous = msgspec.json.decode(task.checkpoint[1], type=PreviousStack)
-        recreate_fields = _recreate_fields(previous, fields)
-    else:
+    previous = context.checkpoint(PreviousStack)
+    is_retry = previous is not None
+    if previous is None:
         previous = _previous_state(stack_task, task, found, base_hot, fields)
-        recreate_fields = _recreate_fields(previous, fields)
-        task.save_checkpoint(
-            (STACK_CHECKPOINT, msgspec.json.encode(previous).decode())
-        )
+    recreate_fields = _recreate_fields(previous, fields)
+    if not is_retry:
+        context.save_checkpoint(previous)
     if found is not None and found.id == previous.stack_id:
         stack_task.remove(found)
     return stack_task.apply_with_fallback_zones(

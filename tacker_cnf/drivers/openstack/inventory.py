@@ -14,8 +14,8 @@ import msgspec
 
 from tacker_cnf.drivers.openstack import addresses, connectivity
 from tacker_cnf.drivers.openstack.stacks import PORT, Resource, Stack, Tree
+from tacker_cnf.lcm.change import State
 from tacker_cnf.lcm.instantiated_info import InfraResult
-from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.vnf_instance import (
@@ -147,7 +147,7 @@ def _resources_of_server(
 def build_result(
     stack: Stack,
     tree: Tree,
-    target: Target,
+    state: State,
     flavour: Flavour,
     location: "StackLocation",
     ports: addresses.Ports,
@@ -157,7 +157,7 @@ def build_result(
     :param ports: the ports with known addresses
     """
     found = vnfcs(tree, flavour)
-    links = connectivity.Links(target, flavour, location.key, ports)
+    links = connectivity.Links(state, flavour, location.key, ports)
     for vnfc in reversed(found):  # cpConfig in order of creation
         for cpd, port in vnfc.ports.items():
             links.attach(cpd, vnfc.id, port.physical_id, vnfc.index)
@@ -188,7 +188,7 @@ def build_result(
 
 
 def build_result_without_stack(
-    target: Target,
+    state: State,
     flavour: Flavour,
     location: "StackLocation",
     metadata: Mapping[str, Any],
@@ -196,7 +196,7 @@ def build_result_without_stack(
     """Build the instantiatedVnfInfo of an instance whose stack is deleted:
     external and externally managed links, and metadata.
     """
-    links = connectivity.Links(target, flavour, location.key, {})
+    links = connectivity.Links(state, flavour, location.key, {})
     return InfraResult(
         ext_virtual_link_info=links.external(),
         ext_managed_virtual_link_info=links.managed(),

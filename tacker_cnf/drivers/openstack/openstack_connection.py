@@ -5,6 +5,9 @@ from typing import Any, ClassVar, Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers import vim_connection
+from tacker_cnf.drivers.base import RegisteredVim
+from tacker_cnf.drivers.vim_connection import CA
+from tacker_cnf.sol.common import VimConnectionInfo
 
 #: the keys of accessInfo that each method of authentication requires
 _PASSWORD_KEYS: Final = (
@@ -18,6 +21,38 @@ _APPLICATION_CREDENTIAL_KEYS: Final = (
     "applicationCredentialId",
     "applicationCredentialSecret",
 )
+
+
+VIM_TYPE: Final = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
+
+
+def of_vim(vim: RegisteredVim) -> VimConnectionInfo:
+    """Convert a registered VIM."""
+    cred, project = vim.auth_cred, vim.vim_project
+    access = {
+        "username": cred.get("username"),
+        "password": cred.get("password"),
+        "region": vim.extra.get("region"),
+        "project": project.get("name"),
+        "projectDomain": project.get("project_domain_name"),
+        "userDomain": cred.get("user_domain_name"),
+        "applicationCredentialId": cred.get("application_credential_id"),
+        "applicationCredentialSecret": cred.get(
+            "application_credential_secret"
+        ),
+    }
+    verify = str(cred.get("cert_verify", "True")).lower() != "false"
+    return VimConnectionInfo(
+        vim_id=vim.id,
+        vim_type=VIM_TYPE,
+        interface_info={
+            "endpoint": vim.auth_url,
+            "skipCertificateVerification": not verify,
+            **({CA: cred[CA]} if cred.get(CA) else {}),
+        },
+        access_info={k: v for k, v in access.items() if v is not None},
+        extra=dict(vim.extra),
+    )
 
 
 class Connection(vim_connection.VimConnection, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
 from oslo_log import log
 
 from tacker_cnf import errors
@@ -12,21 +13,40 @@ from tacker_cnf.drivers.openstack import templates
 from tacker_cnf.drivers.parameters import (
     ChangePackageParameters,
     HealParameters,
+    ParameterTypes,
 )
-from tacker_cnf.lcm.target import flavour_of
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
+from tacker_cnf.lcm.change import flavour_of
 
 LOG = log.getLogger(__name__)
 
-#: all additionalParams that this driver reads
-PARAMETERS: Final = parameters.names_of(
-    ChangePackageParameters,
-    HealParameters,
-    coordination.CoordinationParameters,
-) | {
-    "lcm-operation-user-data",
-    "lcm-operation-user-data-class",
-    "nfv",
+
+class StackParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """The additionalParams of all operations that create or update a stack."""
+
+    #: path of a file of user data in the package; default: the built-in one
+    user_data: str | None = msgspec.field(
+        default=None, name="lcm-operation-user-data"
+    )
+    #: the class in this file
+    user_data_class: str | None = msgspec.field(
+        default=None, name="lcm-operation-user-data-class"
+    )
+    #: values for the parameter "nfv" of the template, which override those of
+    #: VNFD and grant
+    nfv: dict[str, Any] | None = None
+
+
+#: the additionalParams that this driver reads
+PARAMETERS: Final[ParameterTypes] = {
+    "instantiate": (StackParameters,),
+    "scale": (StackParameters,),
+    "heal": (HealParameters, StackParameters),
+    "change_ext_conn": (StackParameters,),
+    "change_vnfpkg": (
+        ChangePackageParameters,
+        coordination.CoordinationParameters,
+        StackParameters,
+    ),
 }
 
 
@@ -37,7 +57,7 @@ def check(task: InfraTask) -> None:
         lacks a template
     """
     vim_names = list(task.vim_connections)
-    if len(vim_names) > 1 and task.operation is LcmOperationType.INSTANTIATE:
+    if len(vim_names) > 1 and task.change.current is None:
         LOG.warning(
             "Several VIM connections given, a stack is on the first: "
             "vnf_instance_id=%s used=%s ignored=%s",
@@ -46,17 +66,17 @@ def check(task: InfraTask) -> None:
             ",".join(vim_names[1:]),
         )
     parameters.check_names(task, PARAMETERS)
-    if task.is_heal:
-        read_heal_parameters(task.parameters)
-    target = task.target
-    if target is None:
+    change = task.change
+    if change.replace:
+        read_heal_parameters(change.parameters)
+    if change.desired is None:
         return
     if task.current_package:
         coordination.check(task)
-    templates.base_hot(task.package, target.flavour_id)
-    if task.current_package and not task.is_rollback:
+    templates.base_hot(task.package, change.state.flavour_id)
+    if task.current_package:
         _check_vdus(
-            task, parameters.read(task.parameters, ChangePackageParameters)
+            task, parameters.read(change.parameters, ChangePackageParameters)
         )
 
 
@@ -73,8 +93,7 @@ def read_heal_parameters(
 def _check_vdus(
     task: InfraTask, package_change: ChangePackageParameters
 ) -> None:
-    assert task.target is not None
-    vdus = flavour_of(task.package.vnfd, task.target.flavour_id).vdus
+    vdus = flavour_of(task.package.vnfd, task.change.state.flavour_id).vdus
     for name in package_change.vdus:
         if name not in vdus:
             raise errors.InvalidParameters(

@@ -3,14 +3,18 @@
 import collections
 from collections.abc import Iterator
 
-from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.openstack.inventory import Vnfc
 from tacker_cnf.drivers.openstack.stack_task import StackTask
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack
+from tacker_cnf.lcm.change import Change, State
+from tacker_cnf.sol.grant import GrantRequest
 
 
 def members_to_remove(
-    stack_task: StackTask, stack: Stack, task: InfraTask
+    stack_task: StackTask,
+    stack: Stack,
+    change: Change,
+    grant_request: GrantRequest | None,
 ) -> list[Resource]:
     """Return the group members to mark unhealthy for their removal.
 
@@ -20,43 +24,46 @@ def members_to_remove(
 
     :raises InfraError: the stack cannot be read
     """
-    assert task.target is not None
-    assert task.current is not None
+    assert change.desired is not None
+    assert change.current is not None
     has_fewer = any(
-        task.target.counts.get(vdu, 0) < count
-        for vdu, count in task.current.counts.items()
+        change.desired.counts.get(vdu, 0) < count
+        for vdu, count in change.current.counts.items()
     )
     found = stack_task.vnfcs(stack) if has_fewer else []
     return [
         vnfc.member
-        for vnfc in vnfcs_to_remove(found, task)
+        for vnfc in vnfcs_to_remove(found, change.desired, grant_request)
         if vnfc.member and vnfc.group_index is None
     ]
 
 
-def vnfcs_to_remove(found: list[Vnfc], task: InfraTask) -> Iterator[Vnfc]:
-    """Return the VNFCs to remove: those in the grant request, or those added
-    by the operation that is rolled back; else the last created.
+def vnfcs_to_remove(
+    found: list[Vnfc], desired: State, grant_request: GrantRequest | None
+) -> Iterator[Vnfc]:
+    """Return the VNFCs to remove: those that a state to be restored did not
+    have, or those in the grant request; else the last created.
 
     :param found: by VDU, the last created first
     """
-    assert task.target is not None
     counts = collections.Counter(vnfc.vdu_id for vnfc in found)
     for vdu, count in counts.items():
-        excess = count - task.target.counts.get(vdu, 0)
+        excess = count - desired.counts.get(vdu, 0)
         if excess <= 0:
             continue
         of_vdu = [vnfc for vnfc in found if vnfc.vdu_id == vdu]
-        of_vdu.sort(key=lambda vnfc: not _is_to_remove(vnfc, task))
+        of_vdu.sort(
+            key=lambda vnfc: not _is_to_remove(vnfc, desired, grant_request)
+        )
         yield from of_vdu[:excess]
 
 
-def _is_to_remove(vnfc: Vnfc, task: InfraTask) -> bool:
-    if task.is_rollback:
-        info = task.instance.instantiated_vnf_info
-        previous_vnfcs = info.vnfc_resource_info if info else ()
-        return all(vnfc.id != previous.id for previous in previous_vnfcs)
-    removed = task.grant_request.remove_resources if task.grant_request else ()
+def _is_to_remove(
+    vnfc: Vnfc, desired: State, grant_request: GrantRequest | None
+) -> bool:
+    if desired.vnfcs is not None:
+        return all(vnfc.id != previous.id for previous in desired.vnfcs)
+    removed = grant_request.remove_resources if grant_request else ()
     return any(
         r.resource and r.resource.resource_id == vnfc.id for r in removed
     )

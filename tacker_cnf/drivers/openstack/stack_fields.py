@@ -7,29 +7,9 @@ from typing import Any, Protocol
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.unpacked import UnpackedPackage
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.lcm import merge
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 from tacker_cnf.vnfd import bounded_yaml
-from tacker_cnf.vnfd.base_hot import BaseHot
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class UserDataRequest:
-    """The input of user data for one operation."""
-
-    #: INSTANTIATE, SCALE, HEAL, CHANGE_EXT_CONN or CHANGE_VNFPKG
-    operation: LcmOperationType
-    is_rollback: bool
-    #: task.request is the request; task.parameters its additionalParams,
-    #: overridden by the grant's; task.instance has no stack until an
-    #: instantiation has completed
-    task: InfraTask
-    #: the package of the target
-    package: UnpackedPackage
-    #: BaseHOT of that package and the task's flavour
-    base_hot: BaseHot
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -78,16 +58,15 @@ def _read(template: str) -> Mapping[str, Any]:
 class UserData(Protocol):
     """Computes the fields of a stack."""
 
-    def check(self, request: UserDataRequest) -> None:
+    def check(self, task: InfraTask) -> None:
         """Validate the user data in a request, without running it.
 
         :raises InvalidParameters: the user data is not in the package, or
             its name is not valid
         """
 
-    def fields(self, request: UserDataRequest) -> StackFields:
-        """Compute the fields that make the stack match
-        ``request.task.target``.
+    def fields(self, task: InfraTask, context: TaskContext) -> StackFields:
+        """Compute the fields that make the stack match the desired state.
 
         :raises InvalidParameters: request, grant and package lack a value
         :raises ScriptFailed: the package's script failed

@@ -17,7 +17,7 @@ from typing import Any, Final
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.coordination import Coordination
 from tacker_cnf.drivers.openstack import api_errors, inventory
 from tacker_cnf.drivers.openstack.heat import Heat
@@ -32,8 +32,8 @@ from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
 from tacker_cnf.drivers.openstack.zones import ZoneFallback
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.lcm import merge
+from tacker_cnf.lcm.change import State, flavour_of
 from tacker_cnf.lcm.instantiated_info import InfraResult
-from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 from tacker_cnf.vnfd.base_hot import BaseHot
@@ -72,6 +72,7 @@ class StackTask:
     def __init__(
         self,
         task: InfraTask,
+        context: TaskContext,
         heat: Heat,
         location: StackLocation,
         deadline: Deadline,
@@ -85,7 +86,7 @@ class StackTask:
         self._zones = zones
         self.heat = heat
         self._location = location
-        self._progress = Progress(task.report_progress)
+        self._progress = Progress(context.report_progress)
         self.waiter = StackWaiter(heat, deadline, self._progress)
         self.name = stack_name(task.instance.id)
         #: whether an update was requested since the last marked()
@@ -94,7 +95,7 @@ class StackTask:
     @property
     def flavour(self) -> Flavour:
         """The deployment flavour, which names the VDUs of the stack."""
-        return flavour_of(self._task.package.vnfd, self._target.flavour_id)
+        return flavour_of(self._task.package.vnfd, self._state.flavour_id)
 
     def find(self) -> Stack | None:
         """Find the stack; None: not found, or DELETE_COMPLETE."""
@@ -110,7 +111,7 @@ class StackTask:
         """
         found = self.find()
         if found is not None and found.action == "SUSPEND":
-            if self._task.is_heal:
+            if self._task.change.replace:
                 return self.resume(found)
             raise errors.NotReady(
                 f"Stack {self.name} is suspended ({found.status}). Resume it "
@@ -376,7 +377,7 @@ class StackTask:
         return inventory.build_result(
             stack,
             tree.without(find_deleted(tree)),
-            self._target,
+            self._state,
             self.flavour,
             self._location,
             self.heat.ports(stack),
@@ -386,7 +387,7 @@ class StackTask:
         """Build the instantiatedVnfInfo of a VNF whose stack is deleted."""
         info = self._task.instance.instantiated_vnf_info
         return inventory.build_result_without_stack(
-            self._target,
+            self._state,
             self.flavour,
             self._location,
             info.metadata if info else {},
@@ -395,16 +396,16 @@ class StackTask:
     def checked_result(self, stack: Stack) -> InfraResult:
         """Build the instantiatedVnfInfo of a complete stack.
 
-        :raises NotReady: the stack has fewer VNFCs than the target
+        :raises NotReady: the stack has fewer VNFCs than the desired state
         """
         result = self.result(stack)
         found = collections.Counter(
             vnfc.vdu_id for vnfc in result.vnfc_resource_info
         )
         missing = [
-            f"{found[vdu]} of {self._target.counts[vdu]} VNFCs of VDU {vdu}"
+            f"{found[vdu]} of {self._state.counts[vdu]} VNFCs of VDU {vdu}"
             for vdu in self.flavour.vdus
-            if found[vdu] < self._target.counts.get(vdu, 0)
+            if found[vdu] < self._state.counts.get(vdu, 0)
         ]
         if missing:
             raise errors.NotReady(
@@ -450,10 +451,8 @@ class StackTask:
         return address
 
     @property
-    def _target(self) -> Target:
-        target = self._task.target or self._task.current
-        assert target is not None
-        return target
+    def _state(self) -> State:
+        return self._task.change.state
 
     def _template_for(
         self, stack: Stack, fields: StackFields

@@ -9,11 +9,8 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.unpacked import find_file
-from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.openstack.stack_fields import (
-    StackFields,
-    UserDataRequest,
-)
+from tacker_cnf.drivers.base import InfraTask, TaskContext
+from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.lcm import redaction
 from tacker_cnf.scripts.process import ScriptLimits
 from tacker_cnf.user_data import parameters, protocol, user_data_process
@@ -50,15 +47,15 @@ class ChosenUserData:
     def __init__(self, limits: ScriptLimits) -> None:
         self._limits = limits
 
-    def check(self, request: UserDataRequest) -> None:
+    def check(self, task: InfraTask) -> None:
         """Validate the user data in a request.
 
         :raises InvalidParameters: file or class is missing, or the file is
             not in the package, or not in the current package, whose user
             data a rollback runs
         """
-        requested_class = _requested_class(request)
-        current_package = request.task.current_package
+        requested_class = _requested_class(task)
+        current_package = task.current_package
         if (
             requested_class
             and current_package
@@ -71,19 +68,18 @@ class ChosenUserData:
                 "rollback runs. Set a file that both packages have."
             )
 
-    def fields(self, request: UserDataRequest) -> StackFields:
-        """Compute the fields that make the stack match
-        ``request.task.target``.
+    def fields(self, task: InfraTask, context: TaskContext) -> StackFields:
+        """Compute the fields that make the stack match the desired state.
 
         :raises InvalidParameters: request, grant and package lack a value
         :raises ScriptFailed: the package's script failed
         """
-        requested_class = _requested_class(request)
+        requested_class = _requested_class(task)
         user_data_input = _user_data_input(
-            request, requested_class or UserDataClass("", "")
+            task, requested_class or UserDataClass("", "")
         )
         output = (
-            self._run_script(request, user_data_input)
+            self._run_script(task, context, user_data_input)
             if requested_class
             else _run_default(user_data_input)
         )
@@ -95,21 +91,23 @@ class ChosenUserData:
         )
 
     def _run_script(
-        self, request: UserDataRequest, user_data_input: UserDataInput
+        self,
+        task: InfraTask,
+        context: TaskContext,
+        user_data_input: UserDataInput,
     ) -> UserDataOutput:
-        task = request.task
-        timeout = min(self._limits.timeout, task.deadline.remaining)
+        timeout = min(self._limits.timeout, context.deadline.remaining)
         return user_data_process.run(
-            request.package.path,
+            task.package.path,
             user_data_input,
             dataclasses.replace(self._limits, timeout=timeout),
-            task.cancel_token,
-            task.save_log,
+            context.cancel_token,
+            context.save_log,
         )
 
 
-def _requested_class(request: UserDataRequest) -> UserDataClass | None:
-    additional_params = request.task.parameters
+def _requested_class(task: InfraTask) -> UserDataClass | None:
+    additional_params = task.change.parameters
     path, class_name = (
         additional_params.get(PATH_PARAMETER),
         additional_params.get(CLASS_PARAMETER),
@@ -123,7 +121,7 @@ def _requested_class(request: UserDataRequest) -> UserDataClass | None:
                 f"{PATH_PARAMETER} and {CLASS_PARAMETER} are set together."
             )
     path = posixpath.normpath(str(path))
-    request.package.file(path)
+    task.package.file(path)
     if not str(class_name).isidentifier():
         raise errors.InvalidParameters(
             f"additionalParams.{CLASS_PARAMETER}: {class_name!r} is not a "
@@ -133,31 +131,22 @@ def _requested_class(request: UserDataRequest) -> UserDataClass | None:
 
 
 def _user_data_input(
-    request: UserDataRequest, requested_class: UserDataClass
+    task: InfraTask, requested_class: UserDataClass
 ) -> UserDataInput:
-    task = request.task
-    rollback = "_rollback" if request.is_rollback else ""
+    assert task.package_call is not None
     return UserDataInput(
-        operation=request.operation.lower() + rollback,
-        request=_request(task),
+        operation=task.package_call.operation,
+        request=dict(task.package_call.request),
         vnf_instance=_json(redaction.without_vim_secrets(task.instance)),
         grant_request=_json(task.grant_request),
         grant_response=_json(
             task.grant and redaction.without_vim_secrets(task.grant)
         ),
-        package_dir=str(request.package.path),
-        vnfd=request.package.vnfd,
+        package_dir=str(task.package.path),
+        vnfd=task.package.vnfd,
         path=requested_class.path,
         class_name=requested_class.class_name,
     )
-
-
-def _request(task: InfraTask) -> Json:
-    request = _json(task.request)
-    name = "vimConnectionInfo"
-    if name in request:
-        request[name] = redaction.without_secrets(request[name])
-    return request
 
 
 def _json(value: Any) -> Json:

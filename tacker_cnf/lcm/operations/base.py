@@ -1,10 +1,12 @@
 """What the types of lifecycle operations differ in."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
+import msgspec
+
+from tacker_cnf.lcm.change import Change, State, current_state
 from tacker_cnf.lcm.grant_resources import GrantResource
-from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.lcm_request import VnfInfoModifications
@@ -55,8 +57,8 @@ class Operation(Generic[R]):
     )
     #: whether it changes the VIM, for which the NFVO has to grant it
     changes_vim: ClassVar[bool] = True
-    #: whether it replaces existing resources
-    is_heal: ClassVar[bool] = False
+    #: whether it moves connection points to other external links
+    moves_links: ClassVar[bool] = False
     #: whether a rollback can restore the state before
     reversible: ClassVar[bool] = True
     #: the prefix of its management script operations
@@ -66,13 +68,40 @@ class Operation(Generic[R]):
         """Return the VNFD that the request changes to; None: no change."""
         return None
 
+    def change(
+        self,
+        request: R,
+        instance: VnfInstance,
+        vnfd: Vnfd,
+        old_vnfd: Vnfd | None = None,
+    ) -> Change:
+        """Return the change that a request makes.
+
+        :param vnfd: the VNFD after the operation
+        :param old_vnfd: the VNFD before it, if another
+        :raises BadRequest: the request is not valid for instance or VNFD
+        """
+        current = current_state(instance)
+        desired = self.desired(request, current, vnfd, old_vnfd)
+        replace = self.replacement(request, instance)
+        if desired and not replace:
+            desired = msgspec.structs.replace(desired, vnfcs=None)
+        return Change(
+            current=current,
+            desired=desired,
+            replace=replace,
+            moves_links=self.moves_links,
+            parameters=getattr(request, "additional_params", {}),
+            grace=self.grace(request),
+        )
+
     def desired(
         self,
         request: R,
-        current: Target | None,
+        current: State | None,
         vnfd: Vnfd,
         old_vnfd: Vnfd | None = None,
-    ) -> Target | None:
+    ) -> State | None:
         """Return the state that a request leads to; None: nothing is left.
 
         :param vnfd: the VNFD after the operation
@@ -86,15 +115,15 @@ class Operation(Generic[R]):
         )
 
     def changed(
-        self, request: R, current: Target, vnfd: Vnfd, old_vnfd: Vnfd
-    ) -> Target | None:
+        self, request: R, current: State, vnfd: Vnfd, old_vnfd: Vnfd
+    ) -> State | None:
         """Return the state that a request leads to from another one."""
         return current
 
-    def vnfcs(
+    def replacement(
         self, request: R, instance: VnfInstance
-    ) -> tuple[VnfcResourceInfo, ...]:
-        """Return the VNFCs that a request names; (): the whole VNF.
+    ) -> tuple[VnfcResourceInfo, ...] | Literal["ALL"]:
+        """Return the VNFCs that a request replaces.
 
         :raises UnknownVnfc: the instance has no such VNFC
         """
@@ -123,7 +152,9 @@ class Operation(Generic[R]):
     def granted_parameters(
         self, parameters: Mapping[str, Any], granted: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Return the parameters of the target, after those of the grant."""
+        """Return the parameters of the desired state, after those of the
+        grant.
+        """
         return parameters
 
     def finish(

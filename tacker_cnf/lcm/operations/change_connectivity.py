@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import msgspec
 
 from tacker_cnf.lcm import connectivity, grant_resources
+from tacker_cnf.lcm.change import State, flavour_of
 from tacker_cnf.lcm.operations.base import (
     GrantChanges,
     Modifications,
     Operation,
 )
-from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.lcm_request import ChangeExtVnfConnectivityRequest
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
@@ -24,14 +24,15 @@ class ChangeExtConnectivity(Operation[ChangeExtVnfConnectivityRequest]):
     kind = LcmOperationType.CHANGE_EXT_CONN
     request_type = ChangeExtVnfConnectivityRequest
     hook = "change_external_connectivity"
+    moves_links = True
 
     def changed(
         self,
         request: ChangeExtVnfConnectivityRequest,
-        current: Target,
+        current: State,
         vnfd: Vnfd,
         old_vnfd: Vnfd,
-    ) -> Target:
+    ) -> State:
         """Return the current state with other external links.
 
         :raises InvalidParameters: a connection point does not exist

@@ -12,13 +12,13 @@ from tacker_cnf.lcm import (
     modification,
     vnfd_compatibility,
 )
+from tacker_cnf.lcm.change import State, flavour_of
 from tacker_cnf.lcm.grant_resources import GrantResource
 from tacker_cnf.lcm.operations.base import (
     GrantChanges,
     Modifications,
     Operation,
 )
-from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.lcm_request import ChangeCurrentVnfPkgRequest
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
@@ -49,10 +49,10 @@ class ChangePackage(Operation[ChangeCurrentVnfPkgRequest]):
     def changed(
         self,
         request: ChangeCurrentVnfPkgRequest,
-        current: Target,
+        current: State,
         vnfd: Vnfd,
         old_vnfd: Vnfd,
-    ) -> Target:
+    ) -> State:
         """Return the current state, plus the aspects, at level 0, and VDUs
         that only the new package has.
 

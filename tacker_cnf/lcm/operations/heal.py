@@ -1,14 +1,14 @@
 """Heal a VNF, or some VNFCs of it (SOL003 5.4.9)."""
 
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import grant_resources
+from tacker_cnf.lcm.change import ALL, State, flavour_of
 from tacker_cnf.lcm.grant_resources import GrantResource
 from tacker_cnf.lcm.operations.base import GrantChanges, Operation
-from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.sol.lcm_request import HealVnfRequest
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
@@ -26,17 +26,16 @@ class Heal(Operation[HealVnfRequest]):
 
     kind = LcmOperationType.HEAL
     request_type = HealVnfRequest
-    is_heal = True
     reversible = False
     hook = "heal"
 
     def changed(
         self,
         request: HealVnfRequest,
-        current: Target,
+        current: State,
         vnfd: Vnfd,
         old_vnfd: Vnfd,
-    ) -> Target:
+    ) -> State:
         """Return the current state; if the whole VNF is healed, a VDU below
         its minimum gets the count of its scale levels.
         """
@@ -54,6 +53,15 @@ class Heal(Operation[HealVnfRequest]):
         return msgspec.structs.replace(
             current, counts={**current.counts, **counts}
         )
+
+    def replacement(
+        self, request: HealVnfRequest, instance: VnfInstance
+    ) -> tuple[VnfcResourceInfo, ...] | Literal["ALL"]:
+        """Return the VNFCs that a request names, or all if it names none.
+
+        :raises UnknownVnfc: the instance has no VNFC of a name
+        """
+        return self.vnfcs(request, instance) or ALL
 
     def vnfcs(
         self, request: HealVnfRequest, instance: VnfInstance

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from tacker_cnf.lcm import masked_patch
+from tacker_cnf.lcm.change import State, flavour_of
 from tacker_cnf.lcm.operations.base import Operation
-from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
@@ -27,10 +27,10 @@ class Instantiate(Operation[InstantiateVnfRequest]):
     def desired(
         self,
         request: InstantiateVnfRequest,
-        current: Target | None,
+        current: State | None,
         vnfd: Vnfd,
         old_vnfd: Vnfd | None = None,
-    ) -> Target:
+    ) -> State:
         """Return the state of the requested instantiation level.
 
         :raises UnknownFlavour: the VNFD has no such flavour
@@ -38,7 +38,7 @@ class Instantiate(Operation[InstantiateVnfRequest]):
         """
         flavour = flavour_of(vnfd, request.flavour_id)
         level = request.instantiation_level_id
-        return Target(
+        return State(
             flavour_id=flavour.id,
             scale_levels=scaling.scale_levels_of(flavour, level),
             counts=scaling.counts_of_level(flavour, level),

@@ -5,8 +5,8 @@ from collections import Counter
 import msgspec
 
 from tacker_cnf import errors
+from tacker_cnf.lcm.change import State, flavour_of
 from tacker_cnf.lcm.operations.base import Operation
-from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.sol.lcm_request import ScaleType, ScaleVnfRequest
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 from tacker_cnf.vnfd import scaling
@@ -23,10 +23,10 @@ class Scale(Operation[ScaleVnfRequest]):
     def changed(
         self,
         request: ScaleVnfRequest,
-        current: Target,
+        current: State,
         vnfd: Vnfd,
         old_vnfd: Vnfd,
-    ) -> Target:
+    ) -> State:
         """Return the current state with another scale level.
 
         :raises UnknownAspect: the request, or its level, names an unknown

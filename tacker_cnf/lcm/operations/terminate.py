@@ -1,7 +1,7 @@
 """Terminate a VNF (SOL003 5.4.8)."""
 
+from tacker_cnf.lcm.change import State
 from tacker_cnf.lcm.operations.base import Operation
-from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.lcm_request import TerminateVnfRequest, TerminationType
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 from tacker_cnf.vnfd.model import Vnfd
@@ -18,7 +18,7 @@ class Terminate(Operation[TerminateVnfRequest]):
     def changed(
         self,
         request: TerminateVnfRequest,
-        current: Target,
+        current: State,
         vnfd: Vnfd,
         old_vnfd: Vnfd,
     ) -> None:

@@ -190,7 +190,7 @@ class TestClaim(OpOccTest):
         work = self.claimed()
         self.assertEqual(an_op_occ(), work.op_occ)
         self.assertEqual({"vim1"}, set(work.vim_connections))
-        self.assertEqual((), work.checkpoint)
+        self.assertIsNone(work.checkpoint)
         self.assertIsNone(work.step)
         self.assertIsNone(work.lost_owner)
         self.assertEqual(1, work.fence)
@@ -506,8 +506,14 @@ class TestRecord(OpOccTest):
     def test_checkpoints_are_kept_for_a_retry(self) -> None:
         work = self.claimed("first", EXPIRED_LEASE_S)
         with self.store.writer() as session:
-            op_occs.save_checkpoint(session, work, ("a", "b"))
-        self.assertEqual(("a", "b"), self.claimed("second").checkpoint)
+            op_occs.save_checkpoint(session, work, {"type": "a"})
+        self.assertEqual({"type": "a"}, self.claimed("second").checkpoint)
+
+    def test_a_checkpoint_of_an_earlier_version_is_ignored(self) -> None:
+        self.claimed("first", EXPIRED_LEASE_S)
+        with self.store.writer() as session:
+            session.execute(sa.update(Row).values(checkpoint=["uid"]))
+        self.assertIsNone(self.claimed("second").checkpoint)
 
     def test_a_previous_owner_saves_no_checkpoint(self) -> None:
         stale = self.claimed("first", EXPIRED_LEASE_S)
@@ -515,10 +521,10 @@ class TestRecord(OpOccTest):
 
         def save() -> None:
             with self.store.writer() as session:
-                op_occs.save_checkpoint(session, stale, ("a",))
+                op_occs.save_checkpoint(session, stale, {"type": "a"})
 
         self.assertRaises(errors.LeaseLost, save)
-        self.assertEqual(((),), self.row("checkpoint"))
+        self.assertEqual(({},), self.row("checkpoint"))
 
 
 class TestCancel(OpOccTest):
@@ -1059,7 +1065,7 @@ class TestOthers(OpOccTest):
             ),
             (
                 S.STARTING,
-                lambda s: op_occs.save_checkpoint(s, claimed, ("x",)),
+                lambda s: op_occs.save_checkpoint(s, claimed, {"x": 1}),
             ),
             (
                 S.STARTING,

@@ -4,16 +4,15 @@ from tacker_cnf import conf as configuration
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.drivers.openstack.driver import OpenstackDriver
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
-from tests.factories import a_task
+from tests.factories import a_state, a_task
 
 
 class TestKubernetes(testtools.TestCase):
     def test_connectivity_of_a_cnf_cannot_be_changed(self) -> None:
         driver = KubernetesDriver(configuration.load([]))
-        task = a_task(operation=LcmOperationType.CHANGE_EXT_CONN)
+        task = a_task(current=a_state(), moves_links=True)
         error = self.assertRaises(errors.BadRequest, driver.validate, task)
-        self.assertIn("manifests", str(error))
+        self.assertIn("defined in its manifests", str(error))
 
 
 class TestOpenstack(testtools.TestCase):

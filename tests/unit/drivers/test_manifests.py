@@ -11,7 +11,7 @@ import testtools
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import manifests
 from tacker_cnf.drivers.kubernetes.manifests import Manifest, Rendered
-from tests.factories import a_target, a_task
+from tests.factories import a_state, a_task
 
 MINE = {"tacker_vnf_instance_id": "an-instance"}
 MINE_AND_WEB = MINE | {"tacker_vdu_id": "web"}
@@ -55,8 +55,13 @@ class ManifestTest(testtools.TestCase):
             raw = text if isinstance(text, bytes) else text.encode()
             path.write_bytes(raw)
         given = {"lcm-kubernetes-def-files": list(files)} | parameters
-        self.target = a_target(parameters=given, counts={"web": 3, "agent": 1})
-        return manifests.render(a_task(tree), self.target)
+        self.state = a_state(parameters=given, counts={"web": 3, "agent": 1})
+        return self.render_tree(tree)
+
+    def render_tree(self, tree: Path) -> Rendered:
+        return manifests.render(
+            a_task().instance.id, a_task(tree).package, self.state
+        )
 
     def render(self, *bodies: Any, **parameters: Any) -> Rendered:
         """Render these objects, each a document of one file."""
@@ -96,7 +101,7 @@ class TestParameters(ManifestTest):
             error = self.assertRaises(
                 errors.InvalidParameters,
                 manifests.parameters_of,
-                a_target(parameters=parameters),
+                a_state(parameters=parameters),
             )
             self.assertIn("additionalParams: ", str(error))
             self.assertIn(message, str(error))
@@ -157,11 +162,11 @@ class TestFiles(ManifestTest):
         files = {"a.yaml": json.dumps(a_workload("Deployment"))}
         first = self.render_files(files)
         before = copy.deepcopy(first.objects)
-        task = a_task(self.tree / "1", target=self.target)
-        for manifest in manifests.render(task, self.target).objects:
+        for manifest in self.render_tree(self.tree / "1").objects:
             manifest.body["spec"].clear()
             manifest.body["metadata"]["labels"].clear()
-        self.assertEqual(before, manifests.render(task, self.target).objects)
+        again = self.render_tree(self.tree / "1")
+        self.assertEqual(before, again.objects)
 
 
 class TestLists(ManifestTest):

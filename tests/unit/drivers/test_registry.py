@@ -7,7 +7,7 @@ from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.drivers.noop import NoopDriver
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.sol.common import VimConnectionInfo
-from tests.factories import a_task
+from tests.factories import a_context, a_task
 
 
 def connections(*types: str) -> dict[str, VimConnectionInfo]:
@@ -92,10 +92,14 @@ class TestNoop(testtools.TestCase):
     def test_every_task_is_rejected(self) -> None:
         expected_errors = {
             "validate": errors.BadRequest,
-            "apply": errors.VimRejected,
-            "replace": errors.VimRejected,
-            "destroy": errors.VimRejected,
-            "observe": errors.VimRejected,
+            "validate_package": errors.BadRequest,
         }
         for method, expected in expected_errors.items():
             self.assertRaises(expected, getattr(self.driver, method), a_task())
+        for method in ("execute", "observe"):
+            self.assertRaises(
+                errors.VimRejected,
+                getattr(self.driver, method),
+                a_task(),
+                a_context(),
+            )

@@ -96,8 +96,8 @@ def change(tree: Path) -> PackageChange:
         for vdu in _workloads()
     }
     vnfd = factories.a_vnfd(Flavour(id="simple", vdus=vdus))
-    current, target = (
-        factories.a_target(
+    current, desired = (
+        factories.a_state(
             counts=dict.fromkeys(vdus, 1),
             parameters={"lcm-kubernetes-def-files": list(files)},
         )
@@ -107,14 +107,15 @@ def change(tree: Path) -> PackageChange:
         tree,
         vnfd,
         current=current,
-        target=target,
+        desired=desired,
         parameters={"upgrade_type": "RollingUpdate"},
     )
     former_package = UnpackedPackage(
         content_id=str(BEFORE), path=BEFORE, vnfd=vnfd
     )
     task = dataclasses.replace(task, current_package=former_package)
-    return PackageChange(task, manifests.render(task, target))
+    rendered = manifests.render(task.instance.id, task.package, desired)
+    return PackageChange(task, rendered, context=None)
 
 
 def read(tree: Path) -> None:

@@ -6,7 +6,8 @@ import msgspec
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.lcm import grant_plan, target
+from tacker_cnf.lcm import grant_plan
+from tacker_cnf.lcm.change import current_state
 from tacker_cnf.lcm.connectivity import REQUEST_PORT_PREFIX
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import (
@@ -56,7 +57,7 @@ from tacker_cnf.vnfd.model import (
 from tests.factories import (
     a_flavour,
     a_running_instance,
-    a_target,
+    a_state,
     a_vdu,
     a_vnfc,
     a_vnfd,
@@ -82,7 +83,7 @@ PARAMETERS: dict[str, Any] = {"additional_params": {"colour": "red"}}
 def build(
     op: Op, request: SolType, instance: VnfInstance, **flavour: Any
 ) -> GrantRequest:
-    current = target.of_instance(instance)
+    current = current_state(instance)
     simple = a_flavour(**flavour)
     desired = desired_state(request, current, a_vnfd(simple))
     return grant_plan.build(
@@ -217,13 +218,13 @@ class TestBuild(testtools.TestCase):
             build(Op.INSTANTIATE, INSTANTIATE, terminated),
         )
 
-    def test_vdus_that_the_target_does_not_have(self) -> None:
+    def test_vdus_that_the_desired_state_does_not_have(self) -> None:
         grant = grant_plan.build(
             an_op_occ(Op.SCALE),
             a_scale(ScaleType.SCALE_IN, 1),
             RUNNING,
-            target.of_instance(RUNNING),
-            a_target(counts={"agent": 1}),
+            current_state(RUNNING),
+            a_state(counts={"agent": 1}),
             a_flavour(),
         )
         self.assertEqual(
@@ -489,7 +490,7 @@ class TestPackageChange(testtools.TestCase):
         request = ChangeCurrentVnfPkgRequest(
             vnfd_id="next", additional_params=additional_params if vdus else {}
         )
-        current = target.of_instance(OUTSIDE)
+        current = current_state(OUTSIDE)
         desired = desired_state(
             request, current, a_vnfd(self.new_flavour), a_vnfd(self.former)
         )
@@ -654,7 +655,7 @@ class TestPlacement(testtools.TestCase):
 
     def test_a_best_effort_constraint_is_marked(self) -> None:
         flavour = a_flavour(affinity_rules=(ANTI_AFFINITY,))
-        current = target.of_instance(RUNNING)
+        current = current_state(RUNNING)
         desired = desired_state(OUT, current, a_vnfd(flavour))
         for best_effort, expected in ((True, True), (False, None)):
             grant = grant_plan.build(

@@ -8,6 +8,8 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import grant_overrides, grant_plan
+from tacker_cnf.lcm.change import Change, State
+from tacker_cnf.lcm.operations.base import Operation
 from tacker_cnf.lcm.operations.instantiate import Instantiate
 from tacker_cnf.lcm.operations.scale import Scale
 from tacker_cnf.sol.base import SolType
@@ -31,7 +33,7 @@ from tacker_cnf.sol.lcm_request import (
 )
 from tests.factories import (
     a_flavour,
-    a_target,
+    a_state,
     an_instance,
     an_op_occ,
     operation_of,
@@ -160,44 +162,52 @@ class TestVims(testtools.TestCase):
         self.assertEqual(chosen, found)
 
 
-class TestTarget(testtools.TestCase):
+def granted_change(
+    operation: Operation[Any],
+    desired: State | None,
+    grant: Grant | None,
+    **parameters: Any,
+) -> Change:
+    requested = Change(current=None, desired=desired, parameters=parameters)
+    return grant_overrides.change(operation, requested, grant)
+
+
+class TestChange(testtools.TestCase):
     def test_parameters_are_kept_at_instantiation(self) -> None:
         grant = a_grant(additional_params={"a": 3, "c": 4})
-        desired = a_target(parameters={"a": 1, "b": 2})
-        found = grant_overrides.target(Instantiate(), desired, grant)
+        desired = a_state(parameters={"a": 1, "b": 2})
+        found = granted_change(Instantiate(), desired, grant).desired
         assert found
         self.assertEqual({"a": 3, "b": 2, "c": 4}, found.parameters)
 
     def test_later_parameters_apply_to_their_operation_only(self) -> None:
         grant = a_grant(additional_params={"a": 3})
-        desired = a_target(parameters={"kept": True})
-        found = grant_overrides.target(Scale(), desired, grant)
-        assert found
-        self.assertEqual({"kept": True}, found.parameters)
-        parameters = grant_overrides.parameters(SCALE, grant)
-        self.assertEqual({"a": 3, "b": 2}, parameters)
-        self.assertEqual(
-            {"a": 1, "b": 2}, grant_overrides.parameters(SCALE, None)
-        )
+        desired = a_state(parameters={"kept": True})
+        found = granted_change(Scale(), desired, grant, a=1, b=2)
+        assert found.desired
+        self.assertEqual({"kept": True}, found.desired.parameters)
+        self.assertEqual({"a": 3, "b": 2}, found.parameters)
+        ungranted = granted_change(Scale(), desired, None, a=1, b=2)
+        self.assertEqual({"a": 1, "b": 2}, ungranted.parameters)
 
     def test_granted_networks_override_requested_ones(self) -> None:
-        desired = a_target(
+        desired = a_state(
             ext_virtual_links=(LINK,), ext_managed_virtual_links=(MANAGED,)
         )
-        found = grant_overrides.target(Instantiate(), desired, a_grant())
+        found = granted_change(Instantiate(), desired, a_grant()).desired
         self.assertEqual(desired, found)
         other = msgspec.structs.replace(LINK, resource_id="other")
         managed = msgspec.structs.replace(MANAGED, resource_id="other")
         grant = a_grant(
             ext_virtual_links=(other,), ext_managed_virtual_links=(managed,)
         )
-        found = grant_overrides.target(Instantiate(), desired, grant)
+        found = granted_change(Instantiate(), desired, grant).desired
         assert found
         self.assertEqual((other,), found.ext_virtual_links)
         self.assertEqual((managed,), found.ext_managed_virtual_links)
 
-    def test_no_target_after_terminate(self) -> None:
-        self.assertIsNone(grant_overrides.target(Scale(), None, a_grant()))
+    def test_nothing_is_left_after_terminate(self) -> None:
+        self.assertIsNone(granted_change(Scale(), None, a_grant()).desired)
 
 
 class TestHasOverrides(testtools.TestCase):
@@ -222,7 +232,7 @@ class TestZones(testtools.TestCase):
             instantiate(),
             an_instance(),
             None,
-            a_target(counts={"web": 3, "agent": 1}),
+            a_state(counts={"web": 3, "agent": 1}),
             a_flavour(),
         )
 

@@ -15,7 +15,7 @@ from tacker_cnf.sol.vnf_instance import (
 from tests.factories import (
     a_flavour,
     a_running_instance,
-    a_target,
+    a_state,
     a_vnfc,
     a_vnfd,
     an_info,
@@ -27,13 +27,13 @@ def running(
     before: InstantiatedVnfInfo | None, found: InfraResult
 ) -> InstantiatedVnfInfo:
     return instantiated_info.build_running_info(
-        before, a_target(), a_flavour(), found
+        before, a_state(), a_flavour(), found
     )
 
 
 class TestRunning(testtools.TestCase):
-    def test_info_is_built_from_target_and_driver_result(self) -> None:
-        target = a_target(
+    def test_info_is_built_from_state_and_driver_result(self) -> None:
+        state = a_state(
             scale_levels={"web_aspect": 2}, localization_language="en"
         )
         vnfc = a_vnfc("web-1", uid="1")
@@ -51,7 +51,7 @@ class TestRunning(testtools.TestCase):
                 metadata={"namespace": "here"},
             ),
             instantiated_info.build_running_info(
-                None, target, a_flavour(), found
+                None, state, a_flavour(), found
             ),
         )
 

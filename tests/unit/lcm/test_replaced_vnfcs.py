@@ -69,7 +69,7 @@ class TestRequestedVnfcs(testtools.TestCase):
 
     def test_other_requests_name_no_vnfcs(self) -> None:
         request = InstantiateVnfRequest(flavour_id="simple")
-        self.assertEqual((), Instantiate().vnfcs(request, INSTANCE))
+        self.assertEqual((), Instantiate().replacement(request, INSTANCE))
 
 
 class TestListUpdated(testtools.TestCase):

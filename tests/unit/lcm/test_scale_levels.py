@@ -10,7 +10,7 @@ from tacker_cnf.lcm.scale_level_matching import (
 )
 from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo
 from tacker_cnf.vnfd.model import Aspect
-from tests.factories import a_flavour, a_target, a_vdu, a_vnfc, an_info
+from tests.factories import a_flavour, a_state, a_vdu, a_vnfc, an_info
 
 
 def found(web: int) -> InfraResult:
@@ -42,7 +42,7 @@ class TestMatchLevels(testtools.TestCase):
     def test_levels_match_counts_where_possible(self) -> None:
         for level, old, new, unmatched_before, new_level, unmatched in CASES:
             with self.subTest(level=level, old=old, new=new):
-                current = a_target(
+                current = a_state(
                     scale_levels={"web_aspect": level},
                     counts={"web": old, "agent": 1},
                 )
@@ -50,16 +50,16 @@ class TestMatchLevels(testtools.TestCase):
                     current, a_flavour(), found(new), unmatched_before
                 )
                 self.assertEqual(
-                    {"web_aspect": new_level}, match.target.scale_levels
+                    {"web_aspect": new_level}, match.state.scale_levels
                 )
-                self.assertEqual(new, match.target.counts.get("web", 0))
+                self.assertEqual(new, match.state.counts.get("web", 0))
                 self.assertEqual(unmatched, match.unmatched)
 
     def test_an_aspect_that_the_package_no_longer_has(self) -> None:
-        current = a_target(scale_levels={"removed": 1, "web_aspect": 0})
+        current = a_state(scale_levels={"removed": 1, "web_aspect": 0})
         match = match_levels(current, a_flavour(), found(2), {})
         self.assertEqual(
-            {"removed": 1, "web_aspect": 1}, match.target.scale_levels
+            {"removed": 1, "web_aspect": 1}, match.state.scale_levels
         )
 
     def test_each_aspect_is_matched(self) -> None:
@@ -88,7 +88,7 @@ class TestMatchLevels(testtools.TestCase):
             for number in range(count)
         )
         match = match_levels(
-            a_target(
+            a_state(
                 scale_levels=dict.fromkeys(names, 0),
                 counts={f"vdu_{name}": 1 for name in names},
             ),
@@ -98,7 +98,7 @@ class TestMatchLevels(testtools.TestCase):
         )
         self.assertEqual(
             dict.fromkeys(names, 1) | {"aspect_3": 0},
-            match.target.scale_levels,
+            match.state.scale_levels,
         )
         self.assertEqual({}, match.unmatched)
 
@@ -107,7 +107,7 @@ class TestObservedInfo(testtools.TestCase):
     def build(self, before: Any, web: int) -> InstantiatedVnfInfo:
         return build_observed_info(
             before,
-            a_target(scale_levels={"web_aspect": 0}),
+            a_state(scale_levels={"web_aspect": 0}),
             a_flavour(),
             found(web),
             {},
@@ -134,7 +134,7 @@ class TestObservedInfo(testtools.TestCase):
         indexed = msgspec.structs.replace(vnfc, metadata={"vdu_idx": 0})
         info = build_observed_info(
             None,
-            a_target(),
+            a_state(),
             a_flavour(),
             InfraResult(vnfc_resource_info=(indexed,)),
             {"VDU_VNFc_mapping": {"web": ["first"]}},

@@ -4,7 +4,8 @@ from typing import Any
 
 import testtools
 
-from tacker_cnf.lcm import grant_plan, target
+from tacker_cnf.lcm import grant_plan
+from tacker_cnf.lcm.change import current_state
 from tacker_cnf.nfvo.local import LocalNfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -41,7 +42,7 @@ ANTI_AFFINITY = AffinityRule(
 def build_grant_request(
     op: Op, request: Any, instance: Any, **flavour: Any
 ) -> GrantRequest:
-    current = target.of_instance(instance)
+    current = current_state(instance)
     simple = a_flavour(**flavour)
     wanted = desired_state(request, current, a_vnfd(simple))
     return grant_plan.build(

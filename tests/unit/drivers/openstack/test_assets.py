@@ -10,16 +10,17 @@ from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.openstack import assets
 from tacker_cnf.drivers.openstack.glance import Image
 from tacker_cnf.lcm import grant_plan
+from tacker_cnf.lcm.change import ALL
 from tacker_cnf.sol.common import Link
 from tacker_cnf.sol.grant import Grant, GrantLinks, VimAssets
 from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tacker_cnf.vnfd.model import SoftwareImage, VirtualStorage
 from tests.factories import (
     a_flavour,
-    a_target,
+    a_state,
     a_task,
     a_vdu,
+    a_vnfc,
     a_vnfd,
     an_instance,
     an_op_occ,
@@ -59,11 +60,9 @@ class KnownImages:
 def build_task(grant: Grant, **more: Any) -> InfraTask:
     request = InstantiateVnfRequest(flavour_id="simple")
     grant_request = grant_plan.build(
-        an_op_occ(), request, an_instance(), None, a_target(), FLAVOUR
+        an_op_occ(), request, an_instance(), None, a_state(), FLAVOUR
     )
     fields: dict[str, Any] = {
-        "operation": Op.INSTANTIATE,
-        "request": request,
         "grant_request": grant_request,
         "grant": grant,
     }
@@ -135,10 +134,10 @@ class TestAssets(testtools.TestCase):
 
     def test_without_additions_the_vim_is_not_queried(self) -> None:
         for more in (
-            {"is_rollback": True},
-            {"is_heal": True},
+            {"desired": a_state(vnfcs=(a_vnfc(),))},
+            {"replace": ALL},
             {"grant_request": None},
-            {"target": None},
+            {"desired": None},
         ):
             known_images = KnownImages(web="id-1")
             grant = a_grant()

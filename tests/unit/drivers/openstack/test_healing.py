@@ -8,15 +8,27 @@ import msgspec
 import testtools
 
 from tacker_cnf import errors
+from tacker_cnf.drivers.base import Checkpoint
 from tacker_cnf.drivers.openstack import healing, inventory
+from tacker_cnf.drivers.openstack.healing import (
+    PreviousStack,
+    ResourcesToReplace,
+)
 from tacker_cnf.drivers.openstack.inventory import Vnfc
 from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack
+from tacker_cnf.lcm.change import ALL
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.virtual_link import ExtManagedVirtualLinkInfo
 from tacker_cnf.vnfd.base_hot import BaseHot
-from tests.factories import a_running_instance, a_task, a_vnfc, an_info
+from tests.factories import (
+    a_context,
+    a_running_instance,
+    a_task,
+    a_vnfc,
+    an_info,
+)
 from tests.unit.drivers.openstack import fake_nova, stack_resources
 
 FIELDS = StackFields(parameters={"nfv": {}})
@@ -97,25 +109,39 @@ class TestServers(testtools.TestCase):
         self.nova = fake_nova.Servers(existing=False)
         self.stub: Any = None
 
-    def done(self, *members: str, **task: Any) -> tuple[list[Any], Any]:
+    def done(
+        self,
+        *members: str,
+        checkpoint: Checkpoint | None = None,
+        **change: Any,
+    ) -> tuple[list[Any], Any]:
         """Heal; return the requests and the saved checkpoints."""
-        saved: list[tuple[str, ...]] = []
+        saved: list[Checkpoint] = []
         self.stub = FakeStackTask(*members)
         self.nova.done = self.stub.done
-        heal_task = a_task(**{"save_checkpoint": saved.append, **task})
-        healing.replace_servers(self.stub, self.nova, heal_task, FIELDS)
+        healing.replace_servers(
+            self.stub,
+            self.nova,
+            a_task(**{"replace": ALL} | change).change,
+            a_context(
+                saved_checkpoint=checkpoint
+                and msgspec.to_builtins(checkpoint),
+                save_checkpoint=saved.append,
+            ),
+            FIELDS,
+        )
         return self.stub.done, saved
 
     def test_requested_vnfcs_are_replaced(self) -> None:
-        done, saved = self.done("a", "b", vnfcs=[a_vnfc("web@b", "web")])
+        done, saved = self.done("a", "b", replace=(a_vnfc("web@b", "web"),))
         self.assertEqual([["web@b"], "update"], done)
-        self.assertEqual([("servers", "web@b")], saved)
+        self.assertEqual([ResourcesToReplace(frozenset({"web@b"}))], saved)
 
     def test_all_replaces_volumes_too(self) -> None:
-        store = [a_vnfc("store@root", "store")]
-        done, _ = self.done(vnfcs=store)
+        store = (a_vnfc("store@root", "store"),)
+        done, _ = self.done(replace=store)
         self.assertEqual(["store@root"], done[0])
-        done, _ = self.done(vnfcs=store, parameters={"all": True})
+        done, _ = self.done(replace=store, parameters={"all": True})
         self.assertEqual(["disk@root", "store@root"], done[0])
 
     def test_a_server_that_keeps_its_volume_is_deleted_first(self) -> None:
@@ -139,8 +165,8 @@ class TestServers(testtools.TestCase):
     ) -> None:
         self.nova = fake_nova.Servers()
         self.nova.add_server("store@root", "disk@root")
-        store = [a_vnfc("store@root", "store")]
-        done, _ = self.done(vnfcs=store, parameters={"all": True})
+        store = (a_vnfc("store@root", "store"),)
+        done, _ = self.done(replace=store, parameters={"all": True})
         self.assertEqual([["disk@root", "store@root"], "update"], done)
 
     def test_no_server_is_deleted_if_heat_rejects_the_update(self) -> None:
@@ -156,13 +182,18 @@ class TestServers(testtools.TestCase):
         self.assertEqual(["store@root", "web@a", "web@b"], done[0])
 
     def test_a_retry_marks_only_existing_ids_of_the_checkpoint(self) -> None:
-        done, saved = self.done("b", checkpoint=("servers", "web@a", "web@b"))
+        done, saved = self.done(
+            "b", checkpoint=ResourcesToReplace(frozenset({"web@a", "web@b"}))
+        )
         self.assertEqual([["web@b"], "update"], done)
         self.assertEqual([], saved)
 
     def test_a_vnfc_that_is_not_in_the_stack_is_an_error(self) -> None:
         error = self.assertRaises(
-            errors.InfraError, self.done, "a", vnfcs=[a_vnfc("web@z", "web")]
+            errors.InfraError,
+            self.done,
+            "a",
+            replace=(a_vnfc("web@z", "web"),),
         )
         self.assertIn("Server web@z is not in the stack", str(error))
         self.assertIn("synchronize", str(error))
@@ -172,37 +203,40 @@ class StackCase(testtools.TestCase):
     stub: Any
 
     def done(
-        self, stack: Stack | None, *checkpoint: str, **fields: Any
+        self,
+        stack: Stack | None,
+        checkpoint: PreviousStack | None = None,
+        **fields: Any,
     ) -> tuple[list[Any], Any]:
-        saved: list[tuple[str, ...]] = []
+        saved: list[Checkpoint] = []
         stub: Any = FakeStackTask(stack=stack)
         self.stub = stub
         stub.stack_template = fields.pop("stack_template", stub.stack_template)
         task = a_task(
-            checkpoint=checkpoint,
-            save_checkpoint=saved.append,
             instance=a_running_instance(info=fields.pop("info", an_info())),
         )
+        context = a_context(
+            saved_checkpoint=checkpoint and msgspec.to_builtins(checkpoint),
+            save_checkpoint=saved.append,
+        )
         stack_fields = StackFields(parameters={"nfv": {}}, **fields)
-        healing.recreate(stub, task, stack_fields, HOT)
+        healing.recreate(stub, task, context, stack_fields, HOT)
         return stub.done, saved
 
 
 class TestStack(StackCase):
-    def checkpoint(self, stack_id: str | None) -> tuple[str, str]:
-        previous = healing.PreviousStack(stack_id, "noted", {})
-        return "whole", msgspec.json.encode(previous).decode()
+    def checkpoint(self, stack_id: str | None) -> PreviousStack:
+        return PreviousStack(stack_id, "noted", {})
 
     def test_the_stack_is_saved_deleted_and_created(self) -> None:
         done, saved = self.done(stack_resources.a_stack())
         self.assertEqual(["remove root", "the stack's"], done)
         self.assertEqual(
-            healing.PreviousStack("root", "the stack's", {"a.yaml": "its"}),
-            msgspec.json.decode(saved[0][1], type=healing.PreviousStack),
+            [PreviousStack("root", "the stack's", {"a.yaml": "its"})], saved
         )
 
     def test_user_data_may_replace_the_template(self) -> None:
-        fields = {"template": "another", "existing": False}
+        fields: dict[str, Any] = {"template": "another", "existing": False}
         done, _ = self.done(stack_resources.a_stack(), **fields)
         self.assertEqual(["remove root", "another"], done)
 
@@ -219,7 +253,7 @@ class TestStack(StackCase):
         self.assertEqual({"a.yaml": "its", "c.yaml": "new"}, self.stub.files)
         # a retry finds no stack
         again, _ = self.done(
-            None, *saved[0], template=msgspec.json.encode(patch).decode()
+            None, saved[0], template=msgspec.json.encode(patch).decode()
         )
         self.assertEqual([whole], again)
 
@@ -247,19 +281,19 @@ class TestStack(StackCase):
 
     def test_a_retry_deletes_the_previous_stack(self) -> None:
         done, saved = self.done(
-            stack_resources.a_stack(), *self.checkpoint("root")
+            stack_resources.a_stack(), self.checkpoint("root")
         )
         self.assertEqual(["remove root", "noted"], done)
         self.assertEqual([], saved)
 
     def test_a_retry_keeps_the_stack_of_an_earlier_attempt(self) -> None:
         done, _ = self.done(
-            stack_resources.a_stack(), *self.checkpoint("previous")
+            stack_resources.a_stack(), self.checkpoint("previous")
         )
         self.assertEqual(["noted"], done)
 
     def test_a_retry_without_a_stack_creates_it(self) -> None:
-        done, _ = self.done(None, *self.checkpoint("previous"))
+        done, _ = self.done(None, self.checkpoint("previous"))
         self.assertEqual(["noted"], done)
 
 
@@ -283,7 +317,7 @@ class TestParameters(testtools.TestCase):
         ).decode()
         self.stub = stub
         stack_fields = StackFields(**{"parameters": {"nfv": {}}, **fields})
-        healing.recreate(stub, a_task(), stack_fields, HOT)
+        healing.recreate(stub, a_task(), a_context(), stack_fields, HOT)
         return stub.parameters
 
     def test_parameters_of_the_stack_are_kept(self) -> None:
@@ -336,7 +370,7 @@ class TestLostTemplate(StackCase):
 
     def test_user_data_may_return_the_complete_template(self) -> None:
         info = an_info(metadata={"nfv": NUMBERED})
-        fields = {"info": info, "template": "made"}
+        fields: dict[str, Any] = {"info": info, "template": "made"}
         done, _ = self.done(None, existing=False, **fields)
         self.assertEqual(["made"], done)
         # but not a patch of it
@@ -346,25 +380,34 @@ class TestLostTemplate(StackCase):
 class TestReplacesWholeVnf(testtools.TestCase):
     def test_a_retry_continues_as_in_the_checkpoint(self) -> None:
         for checkpoint, whole in (
-            (("whole", "{}"), True),
-            (("servers", "web@a"), False),
+            (PreviousStack(None, "{}", {}), True),
+            (ResourcesToReplace(frozenset({"web@a"})), False),
         ):
             for default in (True, False):
-                task = a_task(checkpoint=checkpoint)
                 self.assertEqual(
-                    whole, healing.replaces_whole_vnf(task, default=default)
+                    whole,
+                    healing.replaces_whole_vnf(
+                        a_task(replace=ALL).change,
+                        a_context(
+                            saved_checkpoint=msgspec.to_builtins(checkpoint)
+                        ),
+                        default=default,
+                    ),
                 )
 
     def test_the_request_has_priority_over_the_default(self) -> None:
-        one_vnfc = [a_vnfc("web@a", "web")]
-        for vnfcs, parameters, default, whole in (
-            ((), {}, False, False),
-            ((), {}, True, True),
-            ((), {"all": True}, False, True),
-            ((), {"all": False}, True, False),
+        one_vnfc = (a_vnfc("web@a", "web"),)
+        for replace, parameters, default, whole in (
+            (ALL, {}, False, False),
+            (ALL, {}, True, True),
+            (ALL, {"all": True}, False, True),
+            (ALL, {"all": False}, True, False),
             (one_vnfc, {"all": True}, True, False),
         ):
-            task = a_task(vnfcs=vnfcs, parameters=parameters)
+            change = a_task(replace=replace, parameters=parameters).change
             self.assertEqual(
-                whole, healing.replaces_whole_vnf(task, default=default)
+                whole,
+                healing.replaces_whole_vnf(
+                    change, a_context(), default=default
+                ),
             )

@@ -14,7 +14,7 @@ from tacker_cnf.sol.common import (
     ExtManagedVirtualLinkData,
     ExtVirtualLinkData,
 )
-from tests.factories import a_target
+from tests.factories import a_state
 from tests.unit.drivers.openstack import stack_resources
 from tests.unit.drivers.openstack.stack_resources import PORT, SERVER, Listing
 
@@ -55,12 +55,12 @@ def ext_link(**configs: Any) -> ExtVirtualLinkData:
 
 
 def read(
-    tree: Tree, nfv: Any = None, ports: Mapping[str, Port] = {}, **target: Any
+    tree: Tree, nfv: Any = None, ports: Mapping[str, Port] = {}, **state: Any
 ) -> InfraResult:
     return inventory.build_result(
         stack_resources.a_stack(**nfv or {}),
         tree,
-        a_target(**target),
+        a_state(**state),
         stack_resources.a_flavour(),
         LOCATION,
         ports,

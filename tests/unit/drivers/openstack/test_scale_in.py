@@ -3,6 +3,7 @@ from typing import Any
 import testtools
 
 from tacker_cnf.drivers.openstack import inventory, scale_in
+from tacker_cnf.lcm.change import Change
 from tacker_cnf.sol.common import Link, ResourceHandle
 from tacker_cnf.sol.grant import (
     GrantedLcmOperationType,
@@ -12,11 +13,8 @@ from tacker_cnf.sol.grant import (
     ResourceDefinitionType,
 )
 from tests.factories import (
-    a_running_instance,
-    a_target,
-    a_task,
+    a_state,
     a_vnfc,
-    an_info,
 )
 from tests.unit.drivers.openstack import stack_resources
 from tests.unit.drivers.openstack.test_stack_task import (
@@ -52,11 +50,14 @@ def removal_request(*servers: str) -> GrantRequest:
     )
 
 
-def ids_to_remove(count: int, **task: Any) -> list[str]:
-    scale_task = a_task(
-        target=a_target(counts={"web": count, "store": 1}), **task
-    )
-    return [vnfc.id for vnfc in scale_in.vnfcs_to_remove(FOUND, scale_task)]
+def ids_to_remove(
+    count: int, grant_request: GrantRequest | None = None, **state: Any
+) -> list[str]:
+    desired = a_state(counts={"web": count, "store": 1}, **state)
+    return [
+        vnfc.id
+        for vnfc in scale_in.vnfcs_to_remove(FOUND, desired, grant_request)
+    ]
 
 
 class TestMembersToRemove(testtools.TestCase):
@@ -64,13 +65,13 @@ class TestMembersToRemove(testtools.TestCase):
         heat = ScriptedHeat("UPDATE_COMPLETE")
         # a heal has replaced the first
         heat.listing = stack_resources.grouped("2", "10", "0", group=group)
-        task: dict[str, Any] = {
-            "target": a_target(counts={"web": 2, "store": 1}),
-            "current": a_target(counts={"web": 3, "store": 1}),
-        }
-        stack_task = build_task(heat, vnfd=OF_TREES, **task)
+        change = Change(
+            current=a_state(counts={"web": 3, "store": 1}),
+            desired=a_state(counts={"web": 2, "store": 1}),
+        )
+        stack_task = build_task(heat, vnfd=OF_TREES, desired=change.desired)
         found = scale_in.members_to_remove(
-            stack_task, stack_task.existing(), a_task(**task)
+            stack_task, stack_task.existing(), change, None
         )
         return [member.name for member in found]
 
@@ -99,12 +100,5 @@ class TestVnfcsToRemove(testtools.TestCase):
         self.assertEqual([], ids_to_remove(3, grant_request=request))
 
     def test_a_rollback_removes_the_added_vnfcs(self) -> None:
-        before = an_info(a_vnfc("web@third"), a_vnfc("web@first"))
-        self.assertEqual(
-            ["web@second"],
-            ids_to_remove(
-                2,
-                is_rollback=True,
-                instance=a_running_instance(info=before),
-            ),
-        )
+        before = (a_vnfc("web@third"), a_vnfc("web@first"))
+        self.assertEqual(["web@second"], ids_to_remove(2, vnfcs=before))

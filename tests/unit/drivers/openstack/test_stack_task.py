@@ -14,7 +14,8 @@ from tacker_cnf.drivers.openstack.inventory import StackLocation
 from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.drivers.openstack.stack_task import StackTask
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
-from tacker_cnf.lcm import instantiated_info, target
+from tacker_cnf.lcm import instantiated_info
+from tacker_cnf.lcm.change import current_state
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.common import ResourceHandle, VnfExtCpData
@@ -24,8 +25,9 @@ from tacker_cnf.sol.virtual_link import (
 )
 from tacker_cnf.vnfd.base_hot import BaseHot
 from tests.factories import (
+    a_context,
     a_running_instance,
-    a_target,
+    a_state,
     a_task,
     a_vnfc,
     a_vnfd,
@@ -139,6 +141,7 @@ def build_task(
     untyped: Any = StackTask
     return untyped(  # type: ignore[no-any-return]
         a_task(**task),
+        a_context(),
         heat,
         StackLocation("vim1", "project"),
         Deadline.within(within, heat.cancel_token.clock),
@@ -434,8 +437,8 @@ class TestCheckedResult(testtools.TestCase):
     def checked_result(self, *members: str) -> InfraResult:
         heat = ScriptedHeat("UPDATE_COMPLETE")
         heat.listing = stack_resources.grouped(*members)
-        wanted = a_target(counts={"web": 2, "store": 1, "former": 1})
-        stack_task = build_task(heat, vnfd=OF_TREES, target=wanted)
+        wanted = a_state(counts={"web": 2, "store": 1, "former": 1})
+        stack_task = build_task(heat, vnfd=OF_TREES, desired=wanted)
         return stack_task.checked_result(stack_task.existing())
 
     def test_a_complete_stack(self) -> None:
@@ -472,12 +475,12 @@ class TestResultWithoutStack(testtools.TestCase):
             metadata={"nfv": {"VDU": {}}},
         )
         instance = a_running_instance(info=before)
-        current = target.of_instance(instance)
+        current = current_state(instance)
         stack_task = build_task(
             ScriptedHeat(None),
             vnfd=OF_TREES,
             instance=instance,
-            target=current,
+            desired=current,
         )
         found = stack_task.result_without_stack()
         self.assertEqual((), found.vnfc_resource_info)
@@ -495,12 +498,18 @@ class TestResultWithoutStack(testtools.TestCase):
             ScriptedHeat(None),
             vnfd=OF_TREES,
             instance=a_running_instance(info=synced),
-            target=target.of_instance(a_running_instance(info=synced)),
+            desired=current_state(a_running_instance(info=synced)),
         )
         self.assertEqual(found, again.result_without_stack())
         task = a_task(instance=a_running_instance(info=synced))
         error = self.assertRaises(
-            errors.InfraError, healing.recreate, again, task, CHANGE, HOT
+            errors.InfraError,
+            healing.recreate,
+            again,
+            task,
+            a_context(),
+            CHANGE,
+            HOT,
         )
         self.assertIn("externally managed virtual links", str(error))
 

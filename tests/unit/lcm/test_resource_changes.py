@@ -1,7 +1,7 @@
 import msgspec
 import testtools
 
-from tacker_cnf.lcm import changes
+from tacker_cnf.lcm import resource_changes
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.connection_point import VnfcCpInfo
@@ -47,7 +47,7 @@ class TestBetween(testtools.TestCase):
             ((ONE,), (ONE_REPLACED,), (ONE,), (ONE_REPLACED,)),
         ]
         for before, after, removed, added in cases:
-            found = changes.between(
+            found = resource_changes.between(
                 an_info(*before), InfraResult(vnfc_resource_info=after)
             ).affected_vnfcs
             self.assertEqual(
@@ -68,7 +68,7 @@ class TestBetween(testtools.TestCase):
         before_info = an_info(a_vnfc("web-1"))
         after = InfraResult(vnfc_resource_info=(a_vnfc("web-1"),))
         self.assertEqual(
-            ResourceChanges(), changes.between(before_info, after)
+            ResourceChanges(), resource_changes.between(before_info, after)
         )
 
     def test_a_vnfc_changed_in_place_is_modified(self) -> None:
@@ -76,7 +76,7 @@ class TestBetween(testtools.TestCase):
         other = msgspec.structs.replace(
             a_vnfc("web-1"), metadata={"flavor": "large"}
         )
-        (change,) = changes.between(
+        (change,) = resource_changes.between(
             before_info, InfraResult(vnfc_resource_info=(other,))
         ).affected_vnfcs
         self.assertEqual(ChangeType.MODIFIED, change.change_type)
@@ -88,7 +88,7 @@ class TestBetween(testtools.TestCase):
             )
 
         after = vnfc("same", "b", "c"), vnfc("less", "f"), vnfc("new", "d")
-        found = changes.between(
+        found = resource_changes.between(
             an_info(
                 vnfc("same", "a", "b"), vnfc("less", "g"), vnfc("old", "e")
             ),
@@ -120,7 +120,7 @@ class TestBetween(testtools.TestCase):
                 storage_resource=ResourceHandle(resource_id=name),
             )
 
-        found = changes.between(
+        found = resource_changes.between(
             an_info(virtual_storage_resource_info=(storage("a"),)),
             InfraResult(virtual_storage_resource_info=(storage("b"),)),
         ).affected_virtual_storages
@@ -146,7 +146,7 @@ class TestBetween(testtools.TestCase):
 
         before = (link("stays", "p1", "p2"), link("removed", "p3"))
         after = (link("stays", "p2", "p4"), link("added", "p5"))
-        found = changes.between(
+        found = resource_changes.between(
             an_info(vnf_virtual_link_resource_info=before),
             InfraResult(vnf_virtual_link_resource_info=after),
         ).affected_virtual_links
@@ -175,7 +175,7 @@ class TestBetween(testtools.TestCase):
                 current_vnf_ext_cp_data=(),
             )
 
-        found = changes.between(
+        found = resource_changes.between(
             an_info(ext_virtual_link_info=(link("a"),)),
             InfraResult(ext_virtual_link_info=(link("b"),)),
         ).affected_ext_link_ports
@@ -185,10 +185,12 @@ class TestBetween(testtools.TestCase):
         )
 
     def test_no_info_before_and_no_resources_after(self) -> None:
-        self.assertEqual(ResourceChanges(), changes.between(None, None))
+        self.assertEqual(
+            ResourceChanges(), resource_changes.between(None, None)
+        )
 
     def test_attributes_of_a_vnfc(self) -> None:
-        (change,) = changes.between(
+        (change,) = resource_changes.between(
             None, InfraResult(vnfc_resource_info=(ONE,))
         ).affected_vnfcs
         self.assertEqual("web-1", change.id)
@@ -198,12 +200,12 @@ class TestBetween(testtools.TestCase):
 
     def test_a_lost_vnfc_is_removed(self) -> None:
         lost = msgspec.structs.replace(ONE, metadata={"lost": True})
-        (change,) = changes.between(
+        (change,) = resource_changes.between(
             an_info(ONE), InfraResult(vnfc_resource_info=(lost,))
         ).affected_vnfcs
         self.assertEqual(ChangeType.REMOVED, change.change_type)
         self.assertEqual(
-            ResourceChanges(), changes.between(an_info(lost), None)
+            ResourceChanges(), resource_changes.between(an_info(lost), None)
         )
 
     def test_unused_external_ports_are_left_out(self) -> None:
@@ -217,7 +219,9 @@ class TestBetween(testtools.TestCase):
             current_vnf_ext_cp_data=(),
         )
         found = InfraResult(ext_virtual_link_info=(link,))
-        self.assertEqual(ResourceChanges(), changes.between(None, found))
+        self.assertEqual(
+            ResourceChanges(), resource_changes.between(None, found)
+        )
 
     def test_all_attributes(self) -> None:
         handle = ResourceHandle(resource_id="r", vim_connection_id="v")
@@ -302,5 +306,5 @@ class TestBetween(testtools.TestCase):
                     ),
                 ),
             ),
-            changes.between(None, found),
+            resource_changes.between(None, found),
         )

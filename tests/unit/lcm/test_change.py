@@ -2,7 +2,8 @@ import msgspec
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.lcm import target
+from tacker_cnf.lcm.change import ALL, Change, current_state
+from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import (
     ExtManagedVirtualLinkData,
     ExtVirtualLinkData,
@@ -28,13 +29,14 @@ from tacker_cnf.vnfd.model import Aspect, ConnectionPoint
 from tests.factories import (
     a_flavour,
     a_running_instance,
-    a_target,
+    a_state,
     a_vdu,
     a_vnfc,
     a_vnfd,
     an_info,
     an_instance,
     desired_state,
+    operation_of,
 )
 
 
@@ -45,13 +47,13 @@ def a_scale(steps: int, aspect: str = "web_aspect") -> ScaleVnfRequest:
     )
 
 
-class TestOfInstance(testtools.TestCase):
-    def test_no_target_before_instantiation(self) -> None:
-        self.assertIsNone(target.of_instance(an_instance()))
+class TestCurrentState(testtools.TestCase):
+    def test_none_before_instantiation(self) -> None:
+        self.assertIsNone(current_state(an_instance()))
 
-    def test_no_target_after_termination(self) -> None:
+    def test_none_after_termination(self) -> None:
         was = an_instance(instantiated_vnf_info=an_info(a_vnfc()))
-        self.assertIsNone(target.of_instance(was))
+        self.assertIsNone(current_state(was))
 
     def test_running_vnfcs_are_counted(self) -> None:
         info = an_info(
@@ -63,14 +65,71 @@ class TestOfInstance(testtools.TestCase):
             localization_language="en",
         )
         self.assertEqual(
-            a_target(
+            a_state(
                 scale_levels={"web_aspect": 1},
                 counts={"web": 2, "agent": 1},
                 parameters={"namespace": "here"},
                 localization_language="en",
+                vnfcs=info.vnfc_resource_info,
             ),
-            target.of_instance(a_running_instance(info=info)),
+            current_state(a_running_instance(info=info)),
         )
+
+
+class TestChange(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.instance = a_running_instance(info=an_info(a_vnfc("web-1")))
+        self.vnfcs = (a_vnfc("web-1"),)
+
+    def change(self, request: SolType) -> Change:
+        return operation_of(request).change(request, self.instance, a_vnfd())
+
+    def test_a_scale_leaves_a_known_state_and_restores_none(self) -> None:
+        change = self.change(a_scale(1))
+        assert change.desired
+        self.assertEqual(change.desired, change.state)
+        self.assertIsNone(change.desired.vnfcs)
+        self.assertFalse(change.restores)
+        self.assertTrue(change.leaves_known_state)
+
+    def test_its_inverse_restores_the_vnfcs(self) -> None:
+        inverse = self.change(a_scale(1)).inverse()
+        assert inverse.desired
+        self.assertEqual(self.vnfcs, inverse.desired.vnfcs)
+        self.assertTrue(inverse.restores)
+        self.assertFalse(inverse.leaves_known_state)
+
+    def test_a_heal_replaces_and_restores_none(self) -> None:
+        self.assertEqual(ALL, self.change(HealVnfRequest()).replace)
+        request = HealVnfRequest(vnfc_instance_id=("web-1",))
+        change = self.change(request)
+        self.assertEqual(self.vnfcs, change.replace)
+        self.assertFalse(change.restores)
+
+    def test_a_termination_leaves_nothing(self) -> None:
+        change = self.change(
+            TerminateVnfRequest(
+                termination_type=TerminationType.GRACEFUL,
+                graceful_termination_timeout=7,
+            )
+        )
+        self.assertIsNone(change.desired)
+        self.assertEqual(7, change.grace)
+        self.assertTrue(change.leaves_known_state)
+
+    def test_the_inverse_of_an_instantiation_leaves_no_known_state(
+        self,
+    ) -> None:
+        self.instance = an_instance()
+        inverse = self.change(
+            InstantiateVnfRequest(
+                flavour_id="simple", additional_params={"a": 1}
+            )
+        ).inverse()
+        self.assertIsNone(inverse.desired)
+        self.assertEqual({"a": 1}, inverse.parameters)
+        self.assertFalse(inverse.leaves_known_state)
 
 
 class TestInstantiate(testtools.TestCase):
@@ -81,7 +140,7 @@ class TestInstantiate(testtools.TestCase):
             localization_language="en",
         )
         self.assertEqual(
-            a_target(
+            a_state(
                 parameters={"namespace": "here"}, localization_language="en"
             ),
             desired_state(request, None, a_vnfd()),
@@ -92,7 +151,7 @@ class TestInstantiate(testtools.TestCase):
             flavour_id="simple", instantiation_level_id="busy"
         )
         self.assertEqual(
-            a_target(
+            a_state(
                 counts={"web": 3, "agent": 1}, scale_levels={"web_aspect": 2}
             ),
             desired_state(request, None, a_vnfd()),
@@ -138,25 +197,25 @@ class TestScale(testtools.TestCase):
             (1, 0, 2, 1, 3),
         ]
         for steps, level, count, new_level, new_count in cases:
-            current = a_target(
+            current = a_state(
                 scale_levels={"web_aspect": level},
                 counts={"web": count, "agent": 1},
             )
             self.assertEqual(
-                a_target(
+                a_state(
                     scale_levels={"web_aspect": new_level},
                     counts={"web": new_count, "agent": 1},
                 ),
                 desired_state(a_scale(steps), current, a_vnfd()),
             )
 
-    def test_the_current_target_is_not_changed(self) -> None:
-        current = a_target()
+    def test_the_current_state_is_not_changed(self) -> None:
+        current = a_state()
         desired_state(a_scale(1), current, a_vnfd())
-        self.assertEqual(a_target(), current)
+        self.assertEqual(a_state(), current)
 
     def test_parameters_of_instantiation_stay(self) -> None:
-        current = a_target(
+        current = a_state(
             parameters={"namespace": "here"}, localization_language="en"
         )
         desired = desired_state(a_scale(1), current, a_vnfd())
@@ -165,7 +224,7 @@ class TestScale(testtools.TestCase):
         self.assertEqual("en", desired.localization_language)
 
     def test_a_vdu_without_a_vnfc_can_scale_out(self) -> None:
-        current = a_target(counts={"agent": 1})
+        current = a_state(counts={"agent": 1})
         desired = desired_state(a_scale(1), current, a_vnfd())
         assert desired is not None
         self.assertEqual({"web": 1, "agent": 1}, desired.counts)
@@ -182,7 +241,7 @@ class TestScale(testtools.TestCase):
             a_flavour(aspects={"both": both}, levels={}, default_level=None)
         )
         desired = desired_state(
-            a_scale(2, "both"), a_target(scale_levels={}), vnfd
+            a_scale(2, "both"), a_state(scale_levels={}), vnfd
         )
         assert desired is not None
         self.assertEqual({"web": 5, "agent": 3}, desired.counts)
@@ -199,7 +258,7 @@ class TestScale(testtools.TestCase):
             (a_scale(-1), {}, errors.ScaleOutOfRange),
         ]
         for request, counts, expected_error in cases:
-            current = a_target(scale_levels=at, counts=counts)
+            current = a_state(scale_levels=at, counts=counts)
             self.assertRaises(
                 expected_error, desired_state, request, current, a_vnfd()
             )
@@ -209,7 +268,7 @@ class TestScale(testtools.TestCase):
             errors.ScaleOutOfRange,
             desired_state,
             a_scale(-1),
-            a_target(scale_levels={"web_aspect": 1}, counts={}),
+            a_state(scale_levels={"web_aspect": 1}, counts={}),
             a_vnfd(),
         )
         self.assertEqual(
@@ -221,14 +280,14 @@ class TestScale(testtools.TestCase):
             errors.UnknownFlavour,
             desired_state,
             a_scale(1),
-            a_target(flavour_id="removed"),
+            a_state(flavour_id="removed"),
             a_vnfd(),
         )
 
 
 class TestOthers(testtools.TestCase):
-    def test_a_heal_keeps_the_target(self) -> None:
-        current = a_target()
+    def test_a_heal_keeps_the_state(self) -> None:
+        current = a_state()
         for request in (
             HealVnfRequest(),
             HealVnfRequest(vnfc_instance_id=("web-1",)),
@@ -238,7 +297,7 @@ class TestOthers(testtools.TestCase):
             )
 
     def test_a_heal_of_the_whole_vnf_restores_lost_vnfcs(self) -> None:
-        lost = a_target(counts={})
+        lost = a_state(counts={})
         healed = desired_state(HealVnfRequest(), lost, a_vnfd())
         assert healed is not None
         self.assertEqual(1, healed.counts["web"])
@@ -264,16 +323,16 @@ class TestOthers(testtools.TestCase):
             ({}, {"web": 1, "db": 0}),
             ({"web": 2, "db": 1, "old": 1}, {"web": 2, "db": 1, "old": 1}),
         ):
-            current = a_target(counts=counts, scale_levels={"db_aspect": 2})
+            current = a_state(counts=counts, scale_levels={"db_aspect": 2})
             healed = desired_state(HealVnfRequest(), current, a_vnfd(flavour))
             assert healed is not None
             self.assertEqual(expected, healed.counts)
 
-    def test_terminate_leaves_no_target(self) -> None:
+    def test_terminate_leaves_no_state(self) -> None:
         request = TerminateVnfRequest(
             termination_type=TerminationType.FORCEFUL
         )
-        self.assertIsNone(desired_state(request, a_target(), a_vnfd()))
+        self.assertIsNone(desired_state(request, a_state(), a_vnfd()))
 
     def test_only_vdus_of_the_flavour_are_counted(self) -> None:
         vnfd = a_vnfd(
@@ -312,7 +371,7 @@ class LinksTest(testtools.TestCase):
             name: ConnectionPoint(id=name, external=True) for name in "ab"
         }
         self.vnfd = a_vnfd(a_flavour(connection_points=points))
-        self.current = a_target(
+        self.current = a_state(
             ext_virtual_links=(a_link("a"),),
             ext_managed_virtual_links=(a_managed_link("old"),),
         )
@@ -339,7 +398,7 @@ class TestConnectivity(LinksTest):
                 ),
             ),
         )
-        found = target.of_instance(a_running_instance(info=info))
+        found = current_state(a_running_instance(info=info))
         assert found
         self.assertEqual((a_link("a"),), found.ext_virtual_links)
         self.assertEqual(
@@ -355,7 +414,7 @@ class TestConnectivity(LinksTest):
             additional_params={"p": 1},
         )
         self.assertEqual(
-            a_target(
+            a_state(
                 ext_virtual_links=(a_link("a"),),
                 ext_managed_virtual_links=(a_managed_link("m"),),
                 localization_language="en",

@@ -1,0 +1,158 @@
+"""The values of one running operation."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
+from tacker_cnf.conductor.vim_resolver import ResolvedVims
+from tacker_cnf.drivers.base import InfraTask, PackageCall
+from tacker_cnf.lcm import (
+    instantiated_info,
+    scale_level_matching,
+    script_output,
+)
+from tacker_cnf.lcm.change import Change, flavour_of
+from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.operations.base import Modifications, Operation
+from tacker_cnf.lcm.operations.registry import OPERATIONS
+from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
+from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.grant import Grant, GrantRequest
+from tacker_cnf.sol.vnf_instance import VnfInstance
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
+from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A running operation: each step returns another one."""
+
+    op_occ: VnfLcmOpOcc
+    request: SolType
+    #: as it was when the operation started
+    instance: VnfInstance
+    package: UnpackedPackage
+    #: the package of the new VNFD, if the operation changes it
+    next_package: UnpackedPackage | None = None
+    vims: ResolvedVims
+    #: the one that was requested and granted; a rollback makes its inverse
+    change: Change
+    grant_request: GrantRequest | None = None
+    grant: Grant | None = None
+    #: what the driver has found after its work
+    result: InfraResult | None = None
+    #: changes of the instance by its scripts
+    script_changes: InstanceChanges = InstanceChanges()
+    #: the VIMs that the VNF provides from the end of this step on; None: no
+    #: longer
+    provided_vims: Mapping[str, ProvidedVim | None] = {}
+
+    @property
+    def operation(self) -> Operation[Any]:
+        """The type of the operation."""
+        return OPERATIONS[self.op_occ.operation]
+
+    @property
+    def is_rollback(self) -> bool:
+        """Whether the operation is being rolled back."""
+        return self.op_occ.operation_state == S.ROLLING_BACK
+
+    @property
+    def changes_package_only(self) -> bool:
+        """Whether an instantiated VNF gets another package without a change
+        on its VIM.
+        """
+        return (
+            self.change.current is not None and self.next_package is not None
+        )
+
+
+def infra_task(run: Run, *, restore: bool = False) -> InfraTask:
+    """Build the task of a driver.
+
+    :param restore: to restore the state before the operation
+    """
+    rollback = "_rollback" if run.is_rollback else ""
+    before, after = run.package, None
+    if run.operation.changes_vim:
+        after = run.next_package
+    if restore and after:
+        before, after = after, before
+    return InfraTask(
+        instance=run.instance,
+        change=run.change.inverse() if restore else run.change,
+        package=after or before,
+        current_package=before if after else None,
+        vim_connections=run.vims.resolved_connections,
+        grant_request=run.grant_request,
+        grant=run.grant,
+        operation_id=run.op_occ.id,
+        package_call=PackageCall.of_request(
+            run.op_occ.operation.lower() + rollback, run.request
+        ),
+    )
+
+
+def resulting_instance(run: Run) -> VnfInstance:
+    """Build the instance after the changes of the VIM and the scripts."""
+    return script_output.apply_to_instance(
+        _instance_after_infra(run), run.script_changes
+    )
+
+
+def _instance_after_infra(run: Run) -> VnfInstance:
+    vnfd = run.package.vnfd
+    if run.next_package and not run.is_rollback:
+        vnfd = run.next_package.vnfd
+    instance = run.instance
+    if not run.is_rollback:
+        instance = run.operation.finish(
+            run.request, instance, vnfd, run.vims.vim_connections
+        )
+    if not run.operation.changes_vim:
+        return _with_resources_of_scripts(run, instance)
+    current = run.change.current
+    reached = current if run.is_rollback else run.change.desired
+    if reached is None:
+        return instantiated_info.set_not_instantiated(instance)
+    # an operation that does not scale may find another number of VNFCs
+    scales = current is None or current.counts != reached.counts
+    describe = (
+        instantiated_info.build_running_info
+        if scales
+        else scale_level_matching.build_observed_info
+    )
+    info = describe(
+        run.instance.instantiated_vnf_info,
+        reached,
+        flavour_of(vnfd, reached.flavour_id),
+        run.result or InfraResult(),
+        run.instance.metadata,
+    )
+    return instantiated_info.set_instantiated(
+        instance, info, run.vims.vim_connections
+    )
+
+
+def _with_resources_of_scripts(run: Run, instance: VnfInstance) -> VnfInstance:
+    """Apply the changes of a script on the VIM to the instance."""
+    info = instance.instantiated_vnf_info
+    if info is None or run.result is None:
+        return instance
+    return msgspec.structs.replace(
+        instance,
+        instantiated_vnf_info=instantiated_info.update_resources(
+            info, run.result, instance.metadata
+        ),
+    )
+
+
+def modifications(run: Run, after: VnfInstance | None) -> Modifications:
+    """Return what an operation has modified.
+
+    :param after: None: not completed
+    """
+    if after is None or run.is_rollback:
+        return Modifications()
+    return run.operation.modifications(run.instance, after)

@@ -1,0 +1,130 @@
+"""The change that an operation makes: the states before and after it."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.lcm import connectivity
+from tacker_cnf.sol.common import ExtManagedVirtualLinkData, ExtVirtualLinkData
+from tacker_cnf.sol.vnf_instance import (
+    InstantiationState,
+    VnfcResourceInfo,
+    VnfInstance,
+)
+from tacker_cnf.vnfd.model import Flavour, Vnfd
+
+#: value of ``Change.replace``: all VNFCs
+ALL: Final = "ALL"
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """The composition of a VNF instance at one point of its life."""
+
+    flavour_id: str
+    #: aspect -> scale level
+    scale_levels: Mapping[str, int]
+    #: VDU -> number of VNFCs
+    counts: Mapping[str, int]
+    #: additionalParams of the instantiation, which the driver keeps
+    parameters: Mapping[str, Any]
+    localization_language: str | None = None
+    ext_virtual_links: tuple[ExtVirtualLinkData, ...] = ()
+    ext_managed_virtual_links: tuple[ExtManagedVirtualLinkData, ...] = ()
+    #: the VNFCs of a state that the VNF had; None: it never had this state
+    vnfcs: tuple[VnfcResourceInfo, ...] | None = None
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of a VNF instance from one state to another."""
+
+    #: None: the VNF has no resources
+    current: State | None
+    #: None: the VNF shall have no resources
+    desired: State | None
+    #: existing VNFCs that shall be replaced by new ones
+    replace: tuple[VnfcResourceInfo, ...] | Literal["ALL"] = ()
+    #: whether connection points of the VNF shall move to other external links
+    moves_links: bool = False
+    #: additionalParams of the request, overridden by those of the grant
+    parameters: Mapping[str, Any] = {}
+    #: seconds that the VNF gets to stop; None: its own setting
+    grace: int | None = None
+
+    @classmethod
+    def none(cls, state: State) -> "Change":
+        """Return the change that leaves a state as it is."""
+        unreached = msgspec.structs.replace(state, vnfcs=None)
+        return cls(current=state, desired=unreached)
+
+    @property
+    def state(self) -> State:
+        """The desired state, or the current one if nothing is to be left."""
+        state = self.desired or self.current
+        assert state is not None
+        return state
+
+    @property
+    def restores(self) -> bool:
+        """Whether the VNF had the desired state before, and left it."""
+        return (
+            self.desired is not None
+            and self.desired.vnfcs is not None
+            and not self.replace
+        )
+
+    @property
+    def leaves_known_state(self) -> bool:
+        """Whether the VNF had completely reached its current state."""
+        return self.current is not None and self.current.vnfcs is not None
+
+    def inverse(self) -> "Change":
+        """Return the change that restores the current state."""
+        return Change(
+            current=self.desired,
+            desired=self.current,
+            parameters=self.parameters,
+        )
+
+
+def flavour_of(vnfd: Vnfd, flavour_id: str) -> Flavour:
+    """Return a deployment flavour.
+
+    :raises UnknownFlavour: the VNFD has no such flavour
+    """
+    try:
+        return vnfd.flavours[flavour_id]
+    except KeyError:
+        flavour_ids = ", ".join(sorted(vnfd.flavours))
+        raise errors.UnknownFlavour(
+            f"flavourId: VNFD {vnfd.id} has no flavour {flavour_id!r}, "
+            f"only {flavour_ids}."
+        ) from None
+
+
+def current_state(instance: VnfInstance) -> State | None:
+    """Return the state of an instance; None if it is not instantiated."""
+    info = instance.instantiated_vnf_info
+    if (
+        instance.instantiation_state != InstantiationState.INSTANTIATED
+        or info is None
+    ):
+        return None
+    return State(
+        flavour_id=info.flavour_id,
+        scale_levels={
+            scale.aspect_id: scale.scale_level for scale in info.scale_status
+        },
+        counts=Counter(vnfc.vdu_id for vnfc in info.vnfc_resource_info),
+        parameters=info.metadata,
+        localization_language=info.localization_language,
+        ext_virtual_links=tuple(
+            map(connectivity.of_external, info.ext_virtual_link_info)
+        ),
+        ext_managed_virtual_links=tuple(
+            map(connectivity.of_managed, info.ext_managed_virtual_link_info)
+        ),
+        vnfcs=info.vnfc_resource_info,
+    )

@@ -1,0 +1,155 @@
+"""Registered VIMs as SOL003 VimConnectionInfo, and references to them."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.db import models, vims
+from tacker_cnf.db.session import Session
+from tacker_cnf.drivers import vim_connection
+from tacker_cnf.drivers.base import RegisteredVim
+from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.sol.common import VimConnectionInfo
+
+Connections = Mapping[str, VimConnectionInfo]
+
+
+class VimConnections:
+    """Resolves VIM connections, by the layouts that the drivers define."""
+
+    def __init__(self, drivers: DriverRegistry) -> None:
+        self._drivers = drivers
+
+    def vim_type(self, kind: str) -> str:
+        """Convert a type of /v1.0/vims to a SOL003 vimType.
+
+        A type without a driver is its own vimType: such a VIM can be read,
+        and operations on it fail.
+        """
+        try:
+            return self._drivers.for_type(kind).vim_type
+        except errors.InvalidVimConnection:
+            return kind
+
+    def of_vim(self, vim: models.Vim) -> VimConnectionInfo:
+        """Convert a registered VIM to SOL003 4.4.1.6."""
+        registered = RegisteredVim(
+            id=vim.id,
+            type=vim.type,
+            auth_url=vim.auth_url,
+            auth_cred=vim.auth_cred,
+            vim_project=vim.vim_project,
+            extra=vim.extra,
+        )
+        try:
+            driver = self._drivers.for_type(vim.type)
+        except errors.InvalidVimConnection:
+            return vim_connection.of_any_vim(registered)
+        if vim.type == driver.vim_type:  # its data has the names of SOL003
+            return vim_connection.of_any_vim(registered)
+        return driver.connection_of(registered)
+
+    def provided(
+        self, session: Session, instance_id: str | None = None
+    ) -> dict[str, dict[str, VimConnectionInfo]]:
+        """Return the VIMs that VNF instances provide: instance id -> name ->
+        VIM.
+
+        :param instance_id: limits the result to one VNF instance
+        """
+        found: dict[str, dict[str, VimConnectionInfo]] = {}
+        for vim in vims.list_provided(session, instance_id):
+            found.setdefault(vim.vnf_instance_id, {})[vim.name] = (
+                VimConnectionInfo(
+                    vim_id=vim.vim_id, vim_type=self.vim_type(vim.type)
+                )
+            )
+        return found
+
+    def name(
+        self, session: Session, requested: Connections
+    ) -> dict[str, VimConnectionInfo]:
+        """Resolve the vimConnectionInfo of a request, each entry with its
+        type.
+
+        For a registered VIM only its id and the request's own attributes are
+        stored: its credentials may be renewed while VNFs run on it. Without
+        any entry the default VIM is used, under the key "default".
+
+        :raises InvalidVimConnection: an entry has neither the id of a
+            registered VIM nor a vimType and endpoint
+        """
+        if not requested:
+            vim = vims.default(session)
+            return {"default": self._reference(vim)} if vim else {}
+        return {
+            key: self._resolved(session, key, requested[key])
+            for key in requested
+        }
+
+    def complete(
+        self, session: Session, connections: Connections
+    ) -> dict[str, VimConnectionInfo]:
+        """Add the current address and credentials of registered VIMs.
+
+        Registered credentials are sent to the registered address alone: a
+        request with an endpoint of its own has to have its own credentials,
+        and one without cannot change how TLS is verified, not even by a
+        ssl_ca_cert in accessInfo.
+        """
+        return {
+            key: self._with_registered(session, connections[key])
+            for key in connections
+        }
+
+    def _reference(self, vim: models.Vim) -> VimConnectionInfo:
+        return VimConnectionInfo(
+            vim_id=vim.id, vim_type=self.vim_type(vim.type)
+        )
+
+    def _resolved(
+        self, session: Session, key: str, requested: VimConnectionInfo
+    ) -> VimConnectionInfo:
+        found = _find(session, requested)
+        if found:
+            kind = requested.vim_type or self.vim_type(found.type)
+            return msgspec.structs.replace(requested, vim_type=kind)
+        if (
+            requested.vim_type is None
+            or "endpoint" not in requested.interface_info
+        ):
+            unknown = f"no VIM {requested.vim_id} is registered; "
+            raise errors.InvalidVimConnection(
+                f"vimConnectionInfo.{key}: "
+                f"{unknown if requested.vim_id else ''}"
+                "set the vimId of a registered VIM, or vimType, "
+                "interfaceInfo.endpoint and accessInfo."
+            )
+        return requested
+
+    def _with_registered(
+        self, session: Session, connection: VimConnectionInfo
+    ) -> VimConnectionInfo:
+        found = _find(session, connection)
+        if not found or "endpoint" in connection.interface_info:
+            return connection
+        registered = self.of_vim(found)
+        own = dict(connection.access_info)
+        own.pop(vim_connection.CA, None)
+        return msgspec.structs.replace(
+            connection,
+            interface_info=registered.interface_info,
+            access_info={**registered.access_info, **own},
+            extra={**registered.extra, **connection.extra},
+        )
+
+
+def _find(
+    session: Session, connection: VimConnectionInfo
+) -> models.Vim | None:
+    """Return the registered VIM of a connection, if it names one."""
+    if not connection.vim_id:
+        return None
+    found = vims.find(session, vim_id=connection.vim_id)
+    return found[0] if found else None
