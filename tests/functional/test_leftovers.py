@@ -126,7 +126,7 @@ class TestFailed(LeftoverCase):
         refused = self.vnfm.task(instance_id, "instantiate", other)
         self.assertEqual(409, refused.status)
         self.assertIn(failed["id"], refused.detail)
-        self.assertEqual(202, self.vnfm.task(instance_id, "sync", None).status)
+        # the refusal has let a conductor begin, which may have ended already
         waiting.until(lambda: self.is_clean(instance_id), "the end of it")
         self.assertEqual(set(), self.labelled(instance_id))
         again = self.vnfm.run(instance_id, "instantiate", other)
