@@ -58,15 +58,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the operation is being rolled back."""
         return self.op_occ.operation_state == S.ROLLING_BACK
 
-    @property
-    def changes_package_only(self) -> bool:
-        """Whether an instantiated VNF gets another package without a change
-        on its VIM.
-        """
-        return (
-            self.change.current is not None and self.next_package is not None
-        )
-
 
 def infra_task(run: Run, *, restore: bool = False) -> InfraTask:
     """Build the task of a driver.

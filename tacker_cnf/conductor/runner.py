@@ -48,7 +48,7 @@ class Runner:
         """
         plan = self._steps.plan(run, resumes_at)
         if not plan:  # a modification without management scripts
-            if run.changes_package_only:
+            if run.change.current and run.next_package:
                 self._recorder.save_log(NO_SCRIPT_MESSAGE)
             self._recorder.record_step(run, Event.DONE, None)
             return

@@ -91,7 +91,7 @@ def _to_record(row: Any) -> InstantiationRecord:
             operation, request, row.vim_connections, row.grant
         ),
         parameters=grant_overrides.parameters(
-            getattr(request, "additional_params", {}), row.grant
+            operation.parameters(request), row.grant
         ),
         request=request,
     )

@@ -1,1 +1,1 @@
-"""VIM drivers: each changes its VIM to make a change."""
+"""VIM drivers: each makes the changes on its type of VIM."""

@@ -67,9 +67,7 @@ def build(
         placement_constraints=()
         if changes.is_replacement
         else _constraints(instance, flavour, added, best_effort=best_effort),
-        additional_params=without_secrets(
-            getattr(request, "additional_params", {})
-        ),
+        additional_params=without_secrets(operation.parameters(request)),
         links=_links(op_occ, instance),
         **operation.grant_fields(request),
     )

@@ -147,12 +147,12 @@ def recreate(
         are lost
     """
     found = stack_task.find()
-    previous = context.checkpoint(PreviousStack)
-    is_retry = previous is not None
-    if previous is None:
-        previous = _previous_state(stack_task, task, found, base_hot, fields)
+    saved = context.checkpoint(PreviousStack)
+    previous = saved or _previous_state(
+        stack_task, task, found, base_hot, fields
+    )
     recreate_fields = _recreate_fields(previous, fields)
-    if not is_retry:
+    if saved is None:
         context.save_checkpoint(previous)
     if found is not None and found.id == previous.stack_id:
         stack_task.remove(found)

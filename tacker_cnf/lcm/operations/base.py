@@ -91,7 +91,7 @@ class Operation(Generic[R]):
             desired=desired,
             replace=replace,
             moves_links=self.moves_links,
-            parameters=getattr(request, "additional_params", {}),
+            parameters=self.parameters(request),
             grace=self.grace(request),
         )
 
@@ -138,6 +138,11 @@ class Operation(Generic[R]):
     ) -> GrantChanges:
         """Return the resources of existing VNFCs for the grant request."""
         return GrantChanges()
+
+    def parameters(self, request: R) -> Mapping[str, Any]:
+        """Return the additionalParams of a request; some types have none."""
+        found: Mapping[str, Any] = getattr(request, "additional_params", {})
+        return found
 
     def grant_fields(self, request: R) -> dict[str, Any]:
         """Return further fields of the GrantRequest."""
