@@ -12,22 +12,20 @@ and its VNFD names this script for ``modify_information_end`` and
 
 from typing import ClassVar
 
+import msgspec
+
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import cluster_assignment, inventory
+from tacker_cnf.drivers.base import TaskContext
+from tacker_cnf.drivers.kubernetes import manifests
 from tacker_cnf.drivers.kubernetes.client import ClusterPool
-from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
-from tacker_cnf.drivers.kubernetes.manifests import Rendered
-from tacker_cnf.drivers.kubernetes.readiness import ObjectWaiter
-from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
-from tacker_cnf.drivers.progress import Progress
+from tacker_cnf.drivers.kubernetes.cluster_tasks import Clusters, Options
+from tacker_cnf.drivers.kubernetes.plan import Plan
+from tacker_cnf.lcm.change import current_state
 from tacker_cnf.lcm.script_output import InfoChanges, InstanceChanges
 from tacker_cnf.mgmt_drivers import update_plan
 from tacker_cnf.mgmt_drivers.base import MgmtDriver
-from tacker_cnf.mgmt_drivers.update_plan import Plan
 from tacker_cnf.runtime.cancellation import Deadline
-from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.scripts.protocol import ScriptInput
-from tacker_cnf.sol.common import VimConnectionInfo
 
 
 class ContainerUpdate(MgmtDriver):
@@ -60,7 +58,7 @@ class ContainerUpdate(MgmtDriver):
         :raises InfraError: the update failed, or was not ready in time
         """
         if plan := update_plan.build(script_input):
-            self._apply(script_input, plan, is_rollback=False)
+            self._execute(script_input, plan)
 
     def modify_information_rollback_end(
         self, script_input: ScriptInput
@@ -70,93 +68,62 @@ class ContainerUpdate(MgmtDriver):
         :raises InfraError: undoing failed, or was not ready in time
         """
         try:
-            plan = update_plan.build(script_input)
+            plan = update_plan.build(script_input, undoes=True)
         except errors.InvalidParameters as error:
             self.log(f"Rollback skipped, the update changed nothing: {error}")
             return
         if plan:
-            self._apply(script_input, plan.inverse(), is_rollback=True)
+            self._execute(script_input, plan)
 
-    def _apply(
-        self, script_input: ScriptInput, plan: Plan, *, is_rollback: bool
-    ) -> None:
-        # fail with an error before the script is killed without one
-        ready_timeout = self._option(script_input, "ready_timeout")
-        seconds = min(ready_timeout, script_input.timeout * 0.9)
-        deadline = Deadline.within(seconds)
-        clusters = script_input.vnf_instance.vim_connection_info
-        vim_keys = {vdu: next(iter(clusters)) for vdu in plan.after.workloads}
-        vim_keys |= plan.vim_keys
-        tasks = [
-            self._cluster_task(
-                script_input, key, clusters[key], rendered, deadline
-            )
-            for key, rendered in cluster_assignment.split(
-                plan.after, vim_keys
-            ).items()
-        ]
-        for task in tasks:
-            UpdateTask(
-                task,
-                plan.configs,
-                plan.workloads_in(task.rendered),
-                script_input.vnf_lcm_op_occ_id,
-                is_rollback=is_rollback,
-            ).run()
-        before = script_input.vnf_instance.instantiated_vnf_info
-        vnfcs = before.vnfc_resource_info if before else ()
-        info = InfoChanges(
-            vnfc_resource_info=tuple(
-                vnfc for task in tasks for vnfc in task.vnfcs(vnfcs)
+    def _execute(self, script_input: ScriptInput, plan: Plan) -> None:
+        options = self._options(script_input)
+        instance = script_input.vnf_instance
+        connections = instance.vim_connection_info
+        state = current_state(instance)
+        assert state is not None
+        cluster_tasks = Clusters(
+            ClusterPool(options.request_timeout), options
+        ).connect(
+            instance,
+            plan.after,
+            connections,
+            {
+                **dict.fromkeys(plan.after.workloads, next(iter(connections))),
+                **manifests.parameters_of(state).vim_connections,
+            },
+            TaskContext(
+                # fail with an error before the script is killed without one
+                deadline=Deadline.within(script_input.timeout * 0.9),
+                report_progress=self.log,
             ),
-            metadata=inventory.instance_metadata(plan.after, plan.vim_keys),
+        )
+        cluster_tasks.execute(plan)
+        found = cluster_tasks.result()
+        info = InfoChanges(
+            vnfc_resource_info=found.vnfc_resource_info,
+            metadata=dict(found.metadata),
         )
         self.changes = InstanceChanges(instantiated_vnf_info=info)
 
-    def _option(self, script_input: ScriptInput, name: str) -> float:
-        """Return an option of the class, or else of the driver.
+    def _options(self, script_input: ScriptInput) -> Options:
+        """Return the options of the class, or else of the driver.
 
         :raises InvalidVimConnection: the VNF is not on Kubernetes
         """
-        own: float | None = getattr(self, name)
-        value = script_input.driver_options.get(name) if own is None else own
-        if value is None:
-            raise errors.InvalidVimConnection(
-                f"driverOptions has no {name}: ContainerUpdate is for VNFs "
-                "on Kubernetes only."
+        own = {
+            name: value
+            for name in Options.__struct_fields__
+            if (value := getattr(self, name)) is not None
+        }
+        try:
+            return msgspec.convert(
+                {**script_input.driver_options, **own}, Options
             )
-        return float(value)
-
-    def _cluster_task(
-        self,
-        script_input: ScriptInput,
-        key: str,
-        connection: VimConnectionInfo,
-        rendered: Rendered,
-        deadline: Deadline,
-    ) -> ClusterTask:
-        """Connect to a cluster of the VNF.
-
-        :raises InfraError: the API server does not respond, or rejects the
-            credentials
-        """
-        retry_policy = RetryPolicy(
-            deadline,
-            contact_timeout=self._option(script_input, "contact_timeout"),
-            outage_timeout=self._option(script_input, "outage_timeout"),
-        )
-        clusters = ClusterPool(self._option(script_input, "request_timeout"))
-        cluster = clusters.connect(connection, retry_policy)
-        progress = Progress(self.log)
-        waiter = ObjectWaiter(
-            cluster,
-            rendered,
-            self._option(script_input, "failure_grace"),
-            deadline,
-            progress,
-            self._option(script_input, "finalizer_timeout"),
-        )
-        return ClusterTask(key, cluster, rendered, waiter, progress)
+        except msgspec.ValidationError as error:
+            raise errors.InvalidVimConnection(
+                f"driverOptions: {error}: ContainerUpdate is for VNFs on "
+                "Kubernetes only."
+            ) from None
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Compare the manifests of two packages to plan the update of a CNF."""
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -9,18 +8,19 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
-from tacker_cnf.drivers.kubernetes import (
-    manifest_validation,
-    manifests,
-    update_task,
-)
+from tacker_cnf.drivers.kubernetes import manifest_validation, manifests
 from tacker_cnf.drivers.kubernetes.manifests import (
     VDU_KINDS,
     Key,
     Rendered,
 )
+from tacker_cnf.drivers.kubernetes.marks import Mark
+from tacker_cnf.drivers.kubernetes.plan import (
+    ManifestChange,
+    Plan,
+    check_mutable,
+)
 from tacker_cnf.drivers.kubernetes.pod_references import CONFIG_MAP, SECRET
-from tacker_cnf.drivers.kubernetes.update_task import ManifestChange
 from tacker_cnf.lcm.change import State, current_state
 from tacker_cnf.scripts.protocol import ScriptInput
 from tacker_cnf.sol.vnf_instance import VnfInstance
@@ -32,42 +32,10 @@ PATHS_KEY: Final = "configmap_secret_paths"
 DEF_FILES_KEY: Final = "lcm-kubernetes-def-files"
 
 
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """The changes from one package to the next."""
-
-    before: Rendered
-    after: Rendered
-    #: the ConfigMaps and Secrets that the request names
-    configs: tuple[ManifestChange, ...]
-    #: the manifests of kinds that create pods
-    workloads: tuple[ManifestChange, ...]
-    #: VDU -> key of vimConnectionInfo, if there are several clusters
-    vim_keys: Mapping[str, str]
-
-    def inverse(self) -> "Plan":
-        """Return the plan that undoes this one."""
-        return dataclasses.replace(
-            self,
-            before=self.after,
-            after=self.before,
-            configs=tuple(
-                ManifestChange(c.after, c.before) for c in self.configs
-            ),
-            workloads=tuple(
-                ManifestChange(c.after, c.before) for c in self.workloads
-            ),
-        )
-
-    def workloads_in(self, rendered: Rendered) -> tuple[ManifestChange, ...]:
-        """List the workloads of one cluster."""
-        keys = {manifest.key for manifest in rendered.objects}
-        return tuple(c for c in self.workloads if c.key in keys)
-
-
-def build(script_input: ScriptInput) -> Plan | None:
+def build(script_input: ScriptInput, *, undoes: bool = False) -> Plan | None:
     """Read both packages and plan the update; None if nothing changes.
 
+    :param undoes: whether to plan the rollback of the update
     :raises InvalidParameters: the new package breaks a rule of updates
     """
     paths = _requested_paths(script_input.request)
@@ -93,11 +61,17 @@ def build(script_input: ScriptInput) -> Plan | None:
         keys = _new_keys(new, path)
         files[files.index(_find_replaced(old, files, path, keys))] = path
         requested |= keys
-    return _plan(
-        manifests.render(instance.id, old, current),
-        _render_new(instance, new, _with_files(current, files)),
-        requested,
-        current.parameters.get("vim_connections") or {},
+    before = manifests.render(instance.id, old, current)
+    after = _render_new(instance, new, _with_files(current, files))
+    changes = _changes(before, after, requested)
+    if undoes:
+        after = before
+        changes = [ManifestChange(c.after, c.before) for c in changes]
+    return Plan(
+        after=after,
+        mark=Mark(script_input.vnf_lcm_op_occ_id, undoes),
+        written=tuple(c for c in changes if c.key in requested),
+        restarted=tuple(c for c in changes if c.before.kind in VDU_KINDS),
     )
 
 
@@ -238,12 +212,9 @@ def _describe(keys: Iterable[Key]) -> str:
     return ", ".join(names) or "nothing"
 
 
-def _plan(
-    before: Rendered,
-    after: Rendered,
-    requested: set[Key],
-    vim_keys: Mapping[str, str],
-) -> Plan:
+def _changes(
+    before: Rendered, after: Rendered, requested: set[Key]
+) -> list[ManifestChange]:
     """Pair the manifests of both packages.
 
     :raises InvalidParameters: a manifest to update is malformed, or missing
@@ -262,12 +233,5 @@ def _plan(
         for manifest in before.objects
         if manifest.key in new
     ]
-    configs = tuple(c for c in changes if c.key in requested)
-    update_task.check_mutable(configs)
-    return Plan(
-        before=before,
-        after=after,
-        configs=configs,
-        workloads=tuple(c for c in changes if c.before.kind in VDU_KINDS),
-        vim_keys=vim_keys,
-    )
+    check_mutable(c for c in changes if c.key in requested)
+    return changes

@@ -162,8 +162,21 @@ class ClusterTask:
         return bool(labels.get(INSTANCE_LABEL) == self.rendered.instance_id)
 
     def select_own(self, manifests: Iterable[Manifest]) -> list[Manifest]:
-        """Return those of these manifests that belong to this cluster."""
-        return [m for m in manifests if m in self.rendered.objects]
+        """Return those of these manifests whose objects are in this cluster."""
+        keys = {manifest.key for manifest in self.rendered.objects}
+        return [manifest for manifest in manifests if manifest.key in keys]
+
+    def read(self, workload: Manifest) -> Object:
+        """Read a workload.
+
+        :raises NotReady: it does not exist
+        """
+        live = self.cluster.get(
+            self._kind(workload), workload.name, self.rendered.namespace
+        )
+        if live is None:
+            raise readiness.workload_not_found(workload)
+        return live
 
     def scale(self, workloads: Iterable[Manifest]) -> None:
         """Set the replicas of workloads, and change nothing else."""

@@ -1,11 +1,10 @@
 """The Kubernetes driver: changes namespaces to match a state."""
 
 import contextlib
-import dataclasses
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 from oslo_config import cfg
 from oslo_log import log
 
@@ -32,28 +31,27 @@ from tacker_cnf.drivers.kubernetes import (
 )
 from tacker_cnf.drivers.kubernetes.api_errors import Forbidden
 from tacker_cnf.drivers.kubernetes.client import Cluster, ClusterPool
-from tacker_cnf.drivers.kubernetes.cluster_assignment import ClusterAssignment
 from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
+from tacker_cnf.drivers.kubernetes.cluster_tasks import (
+    Clusters,
+    ClusterTasks,
+    Options,
+)
 from tacker_cnf.drivers.kubernetes.manifests import (
     SCALABLE,
     Manifest,
     Rendered,
 )
-from tacker_cnf.drivers.kubernetes.package_change import (
-    PackageChange,
-    PreviousDeployments,
-)
-from tacker_cnf.drivers.kubernetes.package_change_task import PackageChangeTask
-from tacker_cnf.drivers.kubernetes.readiness import ObjectWaiter
+from tacker_cnf.drivers.kubernetes.marks import Mark
+from tacker_cnf.drivers.kubernetes.package_change import PreviousDeployments
+from tacker_cnf.drivers.kubernetes.plan import Plan
 from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
 from tacker_cnf.drivers.parameters import HealParameters, ParameterTypes
-from tacker_cnf.drivers.progress import Progress
-from tacker_cnf.lcm.change import State
+from tacker_cnf.lcm.change import ALL, State
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 LOG = log.getLogger(__name__)
 
@@ -67,43 +65,8 @@ PARAMETERS: Final[ParameterTypes] = {
         coordination.CoordinationParameters,
     ),
 }
-#: the options of [kubernetes] that management scripts get
-SCRIPT_OPTIONS: Final = (
-    "ready_timeout",
-    "failure_grace",
-    "request_timeout",
-    "contact_timeout",
-    "outage_timeout",
-    "finalizer_timeout",
-)
 #: seconds of retries when a cluster is probed, searched or watched
 PROBE_TIMEOUT_S: Final = 1.0
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ClusterTasks:
-    """One task in all clusters that it uses."""
-
-    #: the manifests of all clusters together
-    rendered: Rendered
-    #: VDU -> key of vimConnectionInfo; empty if there is only one cluster
-    assignment: ClusterAssignment
-    tasks: Sequence[ClusterTask]
-    #: VNFCs of the instance before the task
-    previous_vnfcs: Sequence[VnfcResourceInfo]
-
-    def result(self) -> InfraResult:
-        """Return the resources of the instance in all clusters."""
-        return InfraResult(
-            vnfc_resource_info=tuple(
-                vnfc
-                for cluster_task in self.tasks
-                for vnfc in cluster_task.vnfcs(self.previous_vnfcs)
-            ),
-            metadata=inventory.instance_metadata(
-                self.rendered, self.assignment
-            ),
-        )
 
 
 class KubernetesDriver:
@@ -112,14 +75,14 @@ class KubernetesDriver:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._all = conf
         self._conf = conf.kubernetes
-        self._clusters = ClusterPool(self._conf.request_timeout)
+        self._pool = ClusterPool(self._conf.request_timeout)
 
     vim_type = cluster_connection.VIM_TYPE
 
     @property
     def script_options(self) -> Mapping[str, Any]:
-        """The options of [kubernetes]."""
-        return {name: self._conf[name] for name in SCRIPT_OPTIONS}
+        """The options of [kubernetes] for a task."""
+        return {name: self._conf[name] for name in Options.__struct_fields__}
 
     def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:
         return cluster_connection.of_vim(vim)
@@ -128,7 +91,7 @@ class KubernetesDriver:
         retry_policy = RetryPolicy.of_conf(
             self._conf, Deadline.within(PROBE_TIMEOUT_S)
         )
-        cluster = self._clusters.connect(connection, retry_policy)
+        cluster = self._pool.connect(connection, retry_policy)
         # credentials for single namespaces are valid too
         with contextlib.suppress(Forbidden):
             cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
@@ -138,51 +101,86 @@ class KubernetesDriver:
         change = task.change
         if change.current is None and change.desired is None:
             return
-        rendered = manifests.render(
-            task.instance.id, task.package, change.state
-        )
+        rendered = _render(task)
         cluster_assignment.assign_clusters(task)
         _check_singletons(rendered)
         if task.current_package:
             coordination.check(task)
-            PackageChange(task, rendered, context=None)
+        if change.desired and not change.replace:
+            _plan(task, rendered)
+        if task.current_package or not task.has_operation:
             workloads.check(task, rendered)
-        elif not change.current or not task.has_operation:
-            workloads.check(task, rendered)
-        elif change.desired and not change.replace:
-            _resized_workloads(rendered, change.current, change.desired)
 
     def validate_package(self, task: InfraTask) -> None:
         workloads.check_names(task)
 
     def execute(self, task: InfraTask, context: TaskContext) -> InfraResult:
         change = task.change
-        cluster_tasks = self._cluster_tasks(task, context)
         if change.desired is None:
-            for cluster_task in cluster_tasks.tasks:
+            for cluster_task in self._connect(task, context).tasks:
                 cluster_task.remove(
                     cluster_task.all_owned(), cluster_task.pods(), change.grace
                 )
             return InfraResult()
         if change.replace:
-            healing.heal(
-                cluster_tasks.tasks,
-                change.replace,
-                context,
-                self._conf.disruption_timeout,
-            )
-        elif change.current is None:
-            workloads.check(task, cluster_tasks.rendered)
-            _create(cluster_tasks)
-        elif task.current_package:
-            scripts = Coordination(self._all, task, context)
-            return _change_package(task, context, cluster_tasks, scripts)
+            return self._heal(task, context)
+        if change.restores and not task.current_package:
+            return self._restore_size(task, context)
+        plan = _plan(
+            task, _render(task), context.checkpoint(PreviousDeployments)
+        )
+        cluster_tasks = self._connect(task, context, plan.after)
+        if not task.current_package:
+            cluster_tasks.execute(plan)
+            return cluster_tasks.result()
+        package_change.save_previous(plan, cluster_tasks.tasks, context)
+        scripts = Coordination(self._all, task, context)
+        cluster_tasks.execute(
+            plan, lambda *rolled: _coordinate(scripts, cluster_tasks, *rolled)
+        )
+        return cluster_tasks.result()
+
+    def _heal(self, task: InfraTask, context: TaskContext) -> InfraResult:
+        replace = task.change.replace
+        cluster_tasks = self._connect(task, context)
+        if replace == ALL:
+            healing.delete_all(cluster_tasks.tasks, context)
+            cluster_tasks.execute(_creation(task, cluster_tasks.rendered))
         else:
-            _resize(task, context, cluster_tasks)
+            timeout = self._conf.disruption_timeout
+            healing.replace_pods(
+                cluster_tasks.tasks, replace, context, timeout
+            )
+        return cluster_tasks.result()
+
+    def _restore_size(
+        self, task: InfraTask, context: TaskContext
+    ) -> InfraResult:
+        """Restore the size of workloads. Pods that were not ready before are
+        tolerated, and recorded in the log of the operation.
+
+        :raises InfraError: a cluster failed, or was not ready in time
+        """
+        assert task.change.desired is not None
+        vnfcs = task.change.desired.vnfcs or ()
+        uids = {str(vnfc.metadata.get("uid")) for vnfc in vnfcs}
+        cluster_tasks = self._connect(task, context)
+        plan = _plan(task, cluster_tasks.rendered)
+        for cluster_task in cluster_tasks.tasks:
+            broken = ScaleRollback(cluster_task, uids).restore(
+                cluster_task.select_own(plan.scaled)
+            )
+            for fault in broken:
+                LOG.warning(
+                    "Rolled back, still broken: operation=%s error=%s",
+                    task.operation_id,
+                    fault,
+                )
+                context.save_log(f"Rolled back, and still broken: {fault}\n")
         return cluster_tasks.result()
 
     def observe(self, task: InfraTask, context: TaskContext) -> InfraResult:
-        return self._cluster_tasks(task, context).result()
+        return self._connect(task, context).result()
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
         return label_search.search(self._connect_for_search(task), task)
@@ -192,148 +190,77 @@ class KubernetesDriver:
 
     def _connect_for_search(self, task: SearchTask) -> Cluster:
         retry_policy = RetryPolicy.without_deadline(task.cancel_token)
-        return self._clusters.connect(task.vim_connection, retry_policy)
+        return self._pool.connect(task.vim_connection, retry_policy)
 
     def watch(self, task: WatchTask) -> None:
         def connect(cancel_token: CancelToken) -> Cluster:
             # a lost cluster ends the watch; the caller starts another
             retry_policy = RetryPolicy.without_deadline(cancel_token)
-            return self._clusters.connect(task.vim_connection, retry_policy)
+            return self._pool.connect(task.vim_connection, retry_policy)
 
         pod_watch.watch(connect, task)
 
-    def _cluster_tasks(
-        self, task: InfraTask, context: TaskContext
-    ) -> ClusterTasks:
-        rendered = manifests.render(
-            task.instance.id, task.package, task.change.state
-        )
-        assignment = cluster_assignment.assign_clusters(task)
-        ready_timeout = self._conf.ready_timeout + (task.change.grace or 0)
-        deadline = context.deadline.limited(ready_timeout)
-        progress = Progress(context.report_progress)
-        info = task.instance.instantiated_vnf_info
-        return ClusterTasks(
-            previous_vnfcs=info.vnfc_resource_info if info else (),
-            rendered=rendered,
-            assignment=assignment if len(task.vim_connections) > 1 else {},
-            tasks=[
-                self._cluster_task(
-                    key,
-                    part,
-                    self._clusters.connect(
-                        task.vim_connections[key],
-                        RetryPolicy.of_conf(
-                            self._conf, deadline, context.cancel_token
-                        ),
-                    ),
-                    deadline,
-                    progress,
-                )
-                for key, part in cluster_assignment.split(
-                    rendered, assignment
-                ).items()
-            ],
-        )
-
-    def _cluster_task(
+    def _connect(
         self,
-        key: str,
-        rendered: Rendered,
-        cluster: Cluster,
-        deadline: Deadline,
-        progress: Progress,
-    ) -> ClusterTask:
-        waiter = ObjectWaiter(
-            cluster,
-            rendered,
-            self._conf.failure_grace,
-            deadline,
-            progress,
-            self._conf.finalizer_timeout,
+        task: InfraTask,
+        context: TaskContext,
+        rendered: Rendered | None = None,
+    ) -> ClusterTasks:
+        """Connect to the clusters of a task.
+
+        :param rendered: all objects; None: those of the state
+        :raises InfraError: an API server does not respond, or rejects the
+            credentials
+        """
+        options = Options(**self.script_options)
+        ready_timeout = options.ready_timeout + (task.change.grace or 0)
+        clusters = Clusters(
+            self._pool,
+            msgspec.structs.replace(options, ready_timeout=ready_timeout),
         )
-        return ClusterTask(key, cluster, rendered, waiter, progress)
+        return clusters.connect(
+            task.instance,
+            rendered or _render(task),
+            task.vim_connections,
+            cluster_assignment.assign_clusters(task),
+            context,
+        )
 
 
-def _create(cluster_tasks: ClusterTasks) -> None:
-    for cluster_task in cluster_tasks.tasks:
-        cluster_task.apply_manifests(cluster_task.rendered.objects)
-    for cluster_task in cluster_tasks.tasks:
-        cluster_task.waiter.wait_ready(cluster_task.rendered.objects)
+def _render(task: InfraTask) -> Rendered:
+    return manifests.render(task.instance.id, task.package, task.change.state)
 
 
-def _resize(
-    task: InfraTask, context: TaskContext, cluster_tasks: ClusterTasks
-) -> None:
-    """Change the size of workloads, or restore it. Where it is restored, pods
-    that are not ready since before are tolerated, and recorded in the log of
-    the operation.
+def _plan(
+    task: InfraTask,
+    rendered: Rendered,
+    previous: PreviousDeployments | None = None,
+) -> Plan:
+    """Plan a change to a desired state.
 
-    :raises InfraError: a cluster failed, or was not ready in time
+    :param previous: what a change of package has saved, for its rollback
+    :raises BadRequest: the change is not possible
     """
     current, desired = task.change.current, task.change.desired
-    assert current is not None
+    if task.current_package:
+        return package_change.plan(task, rendered, previous)
+    if current is None:
+        workloads.check(task, rendered)
+        return _creation(task, rendered)
     assert desired is not None
-    resized = _resized_workloads(cluster_tasks.rendered, current, desired)
-    if desired.vnfcs is None:
-        _scale(cluster_tasks, resized)
-        return
-    uids = {str(vnfc.metadata.get("uid")) for vnfc in desired.vnfcs}
-    for cluster_task in cluster_tasks.tasks:
-        broken = ScaleRollback(cluster_task, uids).restore(
-            cluster_task.select_own(resized)
-        )
-        for fault in broken:
-            LOG.warning(
-                "Rolled back, still broken: operation=%s error=%s",
-                task.operation_id,
-                fault,
-            )
-            context.save_log(f"Rolled back, and still broken: {fault}\n")
-
-
-def _scale(cluster_tasks: ClusterTasks, resized: Sequence[Manifest]) -> None:
-    for cluster_task in cluster_tasks.tasks:
-        cluster_task.scale(cluster_task.select_own(resized))
-    for cluster_task in cluster_tasks.tasks:
-        cluster_task.waiter.wait_ready(cluster_task.select_own(resized))
-
-
-def _change_package(
-    task: InfraTask,
-    context: TaskContext,
-    cluster_tasks: ClusterTasks,
-    scripts: Coordination,
-) -> InfraResult:
-    """Change a running VNF to another package.
-
-    :raises InfraError: a cluster failed, or was not ready in time
-    """
-    change = PackageChange(task, cluster_tasks.rendered, context)
-    change_tasks = [
-        PackageChangeTask(cluster_task, change)
-        for cluster_task in cluster_tasks.tasks
-    ]
-    if not task.change.restores and not context.checkpoint(
-        PreviousDeployments
-    ):
-        previous = (c.previous_deployments() for c in change_tasks)
-        context.save_checkpoint(
-            PreviousDeployments(tuple(itertools.chain(*previous)))
-        )
-    for change_task in change_tasks:
-        change_task.apply(
-            lambda cluster_task, manifest: _coordinate(
-                scripts, cluster_tasks, cluster_task, manifest
-            )
-        )
-    for change_task in change_tasks:
-        change_task.finish()
-    kinds = cluster_tasks.rendered.kinds | change.before.kinds
-    rendered = dataclasses.replace(
-        cluster_tasks.rendered, previous_kinds=kinds
+    return Plan(
+        after=rendered,
+        mark=Mark(task.operation_id),
+        scaled=tuple(_resized_workloads(rendered, current, desired)),
     )
-    return dataclasses.replace(cluster_tasks, rendered=rendered).result()
+
+
+def _creation(task: InfraTask, rendered: Rendered) -> Plan:
+    return Plan(
+        after=rendered,
+        mark=Mark(task.operation_id),
+        created=rendered.objects,
+    )
 
 
 def _coordinate(

@@ -1,7 +1,6 @@
 """Heals: delete pods or all objects, and wait for their replacement."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import Checkpoint, TaskContext
@@ -14,7 +13,6 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
-from tacker_cnf.lcm.change import ALL
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 
@@ -31,30 +29,12 @@ class PodsToReplace(Checkpoint, frozen=True):
     uids: frozenset[str]
 
 
-def heal(
-    cluster_tasks: Sequence[ClusterTask],
-    vnfcs: Sequence[VnfcResourceInfo] | Literal["ALL"],
-    context: TaskContext,
-    budget_timeout: float,
-) -> None:
-    """Replace VNFCs, or the objects of the whole VNF.
-
-    :param budget_timeout: seconds after which budgets that allow no eviction
-        are an error
-    :raises InfraError: a cluster failed, or was not ready in time
-    """
-    if vnfcs == ALL:
-        _replace_all(cluster_tasks, context)
-    else:
-        _replace_pods(cluster_tasks, vnfcs, context, budget_timeout)
-
-
-def _replace_all(
+def delete_all(
     cluster_tasks: Sequence[ClusterTask], context: TaskContext
 ) -> None:
-    """Heal the whole VNF: delete and recreate all objects without data.
+    """Delete all objects without data, for a heal of the whole VNF.
 
-    :raises InfraError: a cluster failed, or was not ready in time
+    :raises InfraError: a cluster failed, or did not delete them in time
     """
     found = [cluster_task.all_owned() for cluster_task in cluster_tasks]
     pods = [cluster_task.pods() for cluster_task in cluster_tasks]
@@ -84,13 +64,9 @@ def _replace_all(
             [pod for pod in own_pods if pod["metadata"]["uid"] in to_delete],
             None,
         )
-    for cluster_task in cluster_tasks:
-        cluster_task.apply_manifests(cluster_task.rendered.objects)
-    for cluster_task in cluster_tasks:
-        cluster_task.waiter.wait_ready(cluster_task.rendered.objects)
 
 
-def _replace_pods(
+def replace_pods(
     cluster_tasks: Sequence[ClusterTask],
     vnfcs: Sequence[VnfcResourceInfo],
     context: TaskContext,
@@ -98,6 +74,8 @@ def _replace_pods(
 ) -> None:
     """Heal single VNFCs.
 
+    :param budget_timeout: seconds after which budgets that allow no eviction
+        are an error
     :raises InfraError: a cluster failed, or was not ready in time
     """
     vdus = {vnfc.vdu_id for vnfc in vnfcs}

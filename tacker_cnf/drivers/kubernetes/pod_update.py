@@ -1,7 +1,5 @@
 """Update of a bare Pod, which has no controller to replace it."""
 
-import copy
-import dataclasses
 import json
 from collections.abc import Container, Iterable, Mapping
 from typing import Final
@@ -9,19 +7,17 @@ from typing import Final
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import (
     events,
+    marks,
     pod_references,
     readiness_checks,
 )
 from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.manifests import Manifest
+from tacker_cnf.drivers.kubernetes.marks import MARK, Mark
 from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
 
-#: annotation: id of the operation that has changed the object
-MARK: Final = "tacker_updated_by"
-#: annotation of a workload: the previous mark of its template
-PREVIOUS_MARK: Final = "tacker_formerly_updated_by"
 #: annotation of a pod: the containers that a change of images replaces, as
 #: JSON: containerID -> imageID
 REPLACED_CONTAINERS: Final = "tacker_former_containers"
@@ -61,40 +57,11 @@ def containers_of(spec: Object) -> list[Object]:
     return [c for kind in _CONTAINER_FIELDS for c in found.get(kind) or ()]
 
 
-def annotations_of(body: Object) -> Mapping[str, str]:
-    """Return the annotations of an object or a template."""
-    return (body.get("metadata") or {}).get("annotations") or {}
-
-
-def mark_of(body: Object) -> str | None:
-    """Return the operation that has changed an object or a template last."""
-    return annotations_of(body).get(MARK)
-
-
-def annotate(body: Object, annotations: Mapping[str, str | None]) -> None:
-    """Set annotations of an object or a template; None removes one."""
-    meta = body["metadata"] = body.get("metadata") or {}
-    both = {**(meta.get("annotations") or {}), **annotations}
-    remaining = {
-        name: value for name, value in both.items() if value is not None
-    }
-    meta.pop("annotations", None)
-    if remaining:
-        meta["annotations"] = remaining
-
-
-def with_mark(manifest: Manifest, mark: str) -> Manifest:
-    """Return a manifest with the mark of an operation."""
-    body = copy.deepcopy(manifest.body)
-    annotate(body, {MARK: mark})
-    return dataclasses.replace(manifest, body=body)
-
-
 class PodUpdate:
     """The update of one pod.
 
-    :param is_rollback: whether to undo the update; ``after`` is then the
-        manifest of before the operation
+    :param after: the new manifest; if the mark undoes changes, that of before
+        the operation
     """
 
     def __init__(
@@ -102,15 +69,12 @@ class PodUpdate:
         cluster_task: ClusterTask,
         before: Manifest,
         after: Manifest,
-        mark: str,
-        *,
-        is_rollback: bool,
+        mark: Mark,
     ) -> None:
         self._cluster_task = cluster_task
         self._before = before
         self._after = after
         self._mark = mark
-        self._is_rollback = is_rollback
         self._resource = cluster_task.cluster.kind("v1", "Pod")
 
     def change(self, live: Object, written: Iterable[Reference]) -> bool:
@@ -155,9 +119,9 @@ class PodUpdate:
         """Return the manifest of before the update with the new images; in a
         rollback, the manifest of before the operation.
         """
-        if self._is_rollback:
-            return with_mark(self._after, self._mark)
-        before = with_mark(self._before, self._mark)
+        if self._mark.undoes:
+            return self._mark.put_on(self._after)
+        before = self._mark.put_on(self._before)
         spec = before.body["spec"]
         new = changed_images(spec, self._after.body["spec"])
         for kind, containers in new.items():
@@ -170,7 +134,7 @@ class PodUpdate:
     def _patch(self, live: Object, images: Object) -> None:
         name = live["metadata"]["name"]
         to_replace = _running(live, {c["name"] for c in images["containers"]})
-        if self._is_rollback:
+        if self._mark.undoes:
             # containers that still run with the previous image are kept
             replaced = _replaced_containers(live)
             to_replace = {
@@ -180,7 +144,7 @@ class PodUpdate:
                 and image not in replaced.values()
             }
         annotations = {
-            MARK: self._mark,
+            MARK: str(self._mark),
             REPLACED_CONTAINERS: json.dumps(to_replace),
         }
         self._cluster_task.progress(f"Updating Pod {name}")
@@ -257,7 +221,7 @@ def _replaced_containers(pod: Object) -> Mapping[str, str]:
     containerID -> imageID.
     """
     found: Mapping[str, str] = json.loads(
-        annotations_of(pod).get(REPLACED_CONTAINERS, "{}")
+        marks.annotations_of(pod).get(REPLACED_CONTAINERS, "{}")
     )
     return found
 

@@ -1,92 +1,41 @@
-"""Update of a CNF in one cluster, and its rollback.
+"""Update of ConfigMaps, Secrets and images in one cluster."""
 
-Each object that an update changes is annotated with a mark. By the marks, a
-retry of the operation continues where it stopped, and a rollback undoes only
-what was done. The mark is also in the pod templates, so that the pods are
-rolled.
-"""
-
-import base64
-import dataclasses
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import (
+    content,
+    marks,
     pod_references,
-    pod_update,
     readiness,
     readiness_checks,
 )
 from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
-from tacker_cnf.drivers.kubernetes.manifests import (
-    INSTANCE_LABEL,
-    Key,
-    Manifest,
-)
+from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL, Manifest
+from tacker_cnf.drivers.kubernetes.marks import MARK
 from tacker_cnf.drivers.kubernetes.objects import Object
-from tacker_cnf.drivers.kubernetes.pod_references import SECRET, Reference
-from tacker_cnf.drivers.kubernetes.pod_update import (
-    MARK,
-    PREVIOUS_MARK,
-    PodUpdate,
-    changed_images,
+from tacker_cnf.drivers.kubernetes.plan import (
+    ManifestChange,
+    Plan,
+    immutable_error,
 )
+from tacker_cnf.drivers.kubernetes.pod_references import Reference
+from tacker_cnf.drivers.kubernetes.pod_update import PodUpdate, changed_images
 
-#: fields of a ConfigMap or Secret that an update changes
-CONTENT_FIELDS: Final = ("data", "binaryData")
 #: updateStrategy by which pods are replaced only when they are deleted
 ON_DELETE: Final = "OnDelete"
-#: suffix of the mark of an object whose change was undone
-UNDONE_SUFFIX: Final = ".undone"
-
-
-@dataclasses.dataclass(frozen=True)
-class ManifestChange:
-    """An object before and after a change."""
-
-    before: Manifest
-    after: Manifest
-
-    @property
-    def key(self) -> Key:
-        return self.before.key
 
 
 class UpdateTask:
-    """An update in one cluster.
+    """The ``written`` and ``restarted`` objects of a plan in one cluster."""
 
-    :param configs: ConfigMaps and Secrets to be written
-    :param workloads: workloads whose pods may have to restart
-    :param operation_id: id of the operation that the update belongs to
-    :param is_rollback: whether to undo the changes of that operation
-    """
-
-    def __init__(
-        self,
-        cluster_task: ClusterTask,
-        configs: Sequence[ManifestChange],
-        workloads: Sequence[ManifestChange],
-        operation_id: str,
-        *,
-        is_rollback: bool,
-    ) -> None:
+    def __init__(self, cluster_task: ClusterTask, plan: Plan) -> None:
         self._cluster_task = cluster_task
-        self._configs = configs
-        self._workloads = workloads
-        #: mark of the objects that the operation has changed
-        self._operation_id = operation_id
-        self._mark = (
-            operation_id + UNDONE_SUFFIX if is_rollback else operation_id
-        )
-        self._is_rollback = is_rollback
-
-    def run(self) -> None:
-        """Change the objects that differ, and wait until all are ready.
-
-        :raises InfraError: the cluster failed, or was not ready in time
-        """
-        self.restart(self.write())
+        self._written = plan.written
+        keys = {m.key for m in cluster_task.rendered.objects}
+        self._restarted = [c for c in plan.restarted if c.key in keys]
+        self._mark = plan.mark
 
     def write(self) -> frozenset[Reference]:
         """Write the ConfigMaps and Secrets.
@@ -96,7 +45,7 @@ class UpdateTask:
         """
         return frozenset(
             (pair.after.kind, pair.after.name)
-            for pair in self._configs
+            for pair in self._written
             if self._write(pair)
         )
 
@@ -108,7 +57,7 @@ class UpdateTask:
         """
         updated = [
             pair
-            for pair in self._workloads
+            for pair in self._restarted
             if self._update_workload(pair, written)
         ]
         for pair in updated:
@@ -152,11 +101,6 @@ class UpdateTask:
                 resource, manifest.name, namespace, change
             )
 
-    def _has_mark(self, body: Object) -> bool:
-        """Return whether the operation has changed an object."""
-        own_marks = {self._operation_id, self._mark}
-        return pod_update.mark_of(body) in own_marks
-
     def _write(self, pair: ManifestChange) -> bool:
         """Write the content of a ConfigMap or Secret.
 
@@ -166,27 +110,25 @@ class UpdateTask:
         """
         live = self._get_own(pair.after)
         if live is None:
-            self._cluster_task.apply_manifests(
-                [pod_update.with_mark(pair.after, self._mark)]
-            )
+            self._cluster_task.apply_manifests([self._mark.put_on(pair.after)])
             return True
-        new = content(pair.after.body)
-        is_different = not same_content(live, pair.after.body)
-        if self._is_rollback and not self._has_mark(live):
+        new = content.content_of(pair.after.body)
+        is_different = not content.is_same_content(live, pair.after.body)
+        if self._mark.undoes and not self._mark.is_on(live):
             return False
         if is_different:
             if live.get("immutable"):
-                raise errors.VimRejected(_immutable_message(pair.after))
+                raise errors.VimRejected(immutable_error(pair.after))
             self._patch(pair.after, self._content_patch(live, new))
         return (
             is_different
-            or not same_content(pair.before.body, pair.after.body)
-            or self._has_mark(live)
+            or not content.is_same_content(pair.before.body, pair.after.body)
+            or self._mark.is_on(live)
         )
 
     def _content_patch(self, live: Object, new: Object) -> Object:
-        change: Object = {"metadata": {"annotations": {MARK: self._mark}}}
-        for name in CONTENT_FIELDS:
+        change: Object = {"metadata": {"annotations": {MARK: str(self._mark)}}}
+        for name in content.CONTENT_FIELDS:
             removed = (live.get(name) or {}).keys() - new[name].keys()
             if changed := {**new[name], **dict.fromkeys(removed)}:
                 change[name] = (
@@ -211,10 +153,10 @@ class UpdateTask:
         template = live["spec"]["template"]
         reads = pod_references.pod_reads(template["spec"]) & set(written)
         images = changed_images(template["spec"], pair.after.body["spec"])
-        has_mark = self._has_mark(live)
-        if not has_mark and (self._is_rollback or not (reads or images)):
+        has_mark = self._mark.is_on(live)
+        if not has_mark and (self._mark.undoes or not (reads or images)):
             return self._is_already_updated(pair)
-        if images or pod_update.mark_of(live) != self._mark:
+        if images or marks.mark_of(live) != str(self._mark):
             self._roll(pair.after, live, images)
         return True
 
@@ -223,29 +165,16 @@ class UpdateTask:
         template of before the operation; pods that still have it are kept.
         """
         template = {
-            "metadata": {"annotations": {MARK: self._template_mark(live)}},
+            "metadata": {"annotations": {MARK: self._mark.for_template(live)}},
             "spec": images,
         }
         self._patch(
             manifest,
             {
-                "metadata": {"annotations": self._workload_annotations(live)},
+                "metadata": {"annotations": self._mark.for_workload(live)},
                 "spec": {"template": template},
             },
         )
-
-    def _template_mark(self, live: Object) -> str | None:
-        annotations = pod_update.annotations_of(live)
-        return (
-            annotations.get(PREVIOUS_MARK) if self._is_rollback else self._mark
-        )
-
-    def _workload_annotations(self, live: Object) -> dict[str, str | None]:
-        """Return the new annotations of a workload; None removes one."""
-        if self._is_rollback or self._has_mark(live):
-            return {MARK: self._mark}
-        before = pod_update.mark_of(live["spec"]["template"])
-        return {MARK: self._mark, PREVIOUS_MARK: before}
 
     def mark(
         self, body: Object, live: Object, written: Iterable[Reference]
@@ -254,13 +183,13 @@ class UpdateTask:
         pods restart if they read what was written.
         """
         template = body["spec"]["template"]
-        has_mark = self._has_mark(live)
+        has_mark = self._mark.is_on(live)
         reads = pod_references.pod_reads(template["spec"]) & set(written)
-        mark = pod_update.mark_of(live["spec"]["template"])
-        if has_mark if self._is_rollback else reads:
-            mark = self._template_mark(live)
-            pod_update.annotate(body, self._workload_annotations(live))
-        pod_update.annotate(template, {MARK: mark})
+        mark = marks.mark_of(live["spec"]["template"])
+        if has_mark if self._mark.undoes else reads:
+            mark = self._mark.for_template(live)
+            marks.annotate(body, self._mark.for_workload(live))
+        marks.annotate(template, {MARK: mark})
 
     def _update_pod(
         self,
@@ -271,9 +200,9 @@ class UpdateTask:
         update = self._pod_update(pair)
         if live is None:
             return update.recreate(written)
-        if self._is_rollback and not self._has_mark(live):
+        if self._mark.undoes and not self._mark.is_on(live):
             return False
-        if pod_update.mark_of(live) == self._mark:
+        if marks.mark_of(live) == str(self._mark):
             return True  # changed by an earlier attempt
         return update.change(live, written) or self._is_already_updated(pair)
 
@@ -282,15 +211,11 @@ class UpdateTask:
         update that was given up may have left it without running pods.
         """
         before, after = (m.body["spec"] for m in (pair.before, pair.after))
-        return not self._is_rollback and bool(changed_images(before, after))
+        return not self._mark.undoes and bool(changed_images(before, after))
 
     def _pod_update(self, pair: ManifestChange) -> PodUpdate:
         return PodUpdate(
-            self._cluster_task,
-            pair.before,
-            pair.after,
-            self._mark,
-            is_rollback=self._is_rollback,
+            self._cluster_task, pair.before, pair.after, self._mark
         )
 
     def _replace_pods(self, manifest: Manifest) -> None:
@@ -317,7 +242,7 @@ class UpdateTask:
         """Find the pods of a workload without the mark of its template; in a
         rollback, those that the operation has created.
         """
-        mark = pod_update.mark_of(live["spec"]["template"])
+        mark = marks.mark_of(live["spec"]["template"])
         return [
             pod
             for pod in self._cluster_task.pods()
@@ -325,76 +250,9 @@ class UpdateTask:
                 owner["uid"] == live["metadata"]["uid"]
                 for owner in pod["metadata"].get("ownerReferences", ())
             )
-            and (
-                pod_update.mark_of(pod) == self._operation_id
-                if self._is_rollback
-                else pod_update.mark_of(pod) != mark
-            )
+            and self._mark.is_on_outdated(pod, mark)
         ]
 
     def _replace_pod(self, pod: Object) -> None:
         self._cluster_task.delete_pods([pod])
         self._cluster_task.waiter.wait_pods_deleted({pod["metadata"]["uid"]})
-
-
-def check_mutable(pairs: Iterable[ManifestChange]) -> None:
-    """Check that the content of immutable objects does not change.
-
-    :raises InvalidParameters: the content of an immutable object differs
-    """
-    for pair in pairs:
-        before, after = pair.before.body, pair.after.body
-        if before.get("immutable") and not same_content(before, after):
-            raise errors.InvalidParameters(_immutable_message(pair.before))
-
-
-def _immutable_message(manifest: Manifest) -> str:
-    return (
-        f"{manifest} is immutable, so its content cannot change, but the new "
-        "package has other content. Give it another name there, refer to it by "
-        "that name, and change the VNF by change_vnfpkg."
-    )
-
-
-def same_content(first: Object, second: Object) -> bool:
-    """Return whether two ConfigMaps or Secrets have the same content; the
-    formatting of Base64 is ignored.
-    """
-    return _decoded(first) == _decoded(second)
-
-
-def _decoded(body: Object) -> dict[str, Object]:
-    found = content(body)
-    name = "data" if body["kind"] == SECRET else "binaryData"
-    found[name] = {key: _bytes(text) for key, text in found[name].items()}
-    return found
-
-
-def _bytes(text: Any) -> Any:
-    """Decode Base64; other values are kept, for the cluster to reject."""
-    try:
-        return base64.b64decode("".join(str(text).split()), validate=True)
-    except ValueError:
-        return text
-
-
-def content(body: Object) -> dict[str, Object]:
-    """Return the content of a ConfigMap or Secret as the API server stores it:
-    ``data`` (of a Secret with its stringData) and ``binaryData``.
-    """
-    found = {
-        name: {key: text or "" for key, text in _map(body, name).items()}
-        for name in CONTENT_FIELDS
-    }
-    if body["kind"] == SECRET:
-        found["data"] |= {
-            name: base64.b64encode(str(text or "").encode()).decode()
-            for name, text in _map(body, "stringData").items()
-        }
-    return found
-
-
-def _map(body: Object, name: str) -> Object:
-    """Return a field that is a map; {} if it is none, the cluster rejects it."""
-    value = body.get(name)
-    return value if isinstance(value, dict) else {}

@@ -162,7 +162,7 @@ class TestManifestValidation(testtools.TestCase):
                 ("", "ConfigMap", "update-config"),
                 ("", "Secret", "update-secret"),
             },
-            {pair.after.key for pair in plan.configs},
+            {pair.after.key for pair in plan.written},
         )
         files[CONFIGS] = other + files[CONFIGS]
         error = self.assertRaises(

@@ -4,7 +4,7 @@ from typing import Any
 
 import testtools
 
-from tacker_cnf.drivers.kubernetes import package_change_task, update_task
+from tacker_cnf.drivers.kubernetes import content, plan_task
 
 CONTENT = "aGVsbG8sIHdvcmxk"
 WRAPPED = f"{CONTENT[:8]}\n  {CONTENT[8:]}\n"
@@ -25,9 +25,9 @@ class TestSameContent(testtools.TestCase):
             secret(data={"a": WRAPPED}),
             secret(stringData={"a": "hello, world"}),
         ):
-            self.assertTrue(update_task.same_content(plain, other))
+            self.assertTrue(content.is_same_content(plain, other))
         self.assertTrue(
-            update_task.same_content(
+            content.is_same_content(
                 config(binaryData={"a": CONTENT}),
                 config(binaryData={"a": WRAPPED}),
             )
@@ -46,7 +46,7 @@ class TestSameContent(testtools.TestCase):
                 config(binaryData={"a": CONTENT}),
             ),
         ):
-            self.assertFalse(update_task.same_content(first, second))
+            self.assertFalse(content.is_same_content(first, second))
 
 
 def reading(name: str) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def reading(name: str) -> dict[str, Any]:
 class TestListReferences(testtools.TestCase):
     def test_references_of_pods_and_of_pod_templates(self) -> None:
         job = {"spec": {"template": {"spec": reading("job")}}}
-        found = package_change_task.list_references(
+        found = plan_task.list_references(
             [{"spec": reading("pod")}],
             [
                 {"spec": {"template": {"spec": reading("deployment")}}},

@@ -1,22 +1,20 @@
 """Changes between the sample cnf-update-before and another package."""
 
 import dataclasses
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.drivers.kubernetes import (
+    content,
     manifests,
+    package_change,
     pod_references,
     pod_update,
-    update_task,
 )
 from tacker_cnf.drivers.kubernetes.manifests import VDU_KINDS
-from tacker_cnf.drivers.kubernetes.package_change import PackageChange
-from tacker_cnf.drivers.kubernetes.update_task import ManifestChange
+from tacker_cnf.drivers.kubernetes.plan import Plan
 from tacker_cnf.mgmt_drivers import update_plan
-from tacker_cnf.mgmt_drivers.update_plan import Plan
 from tacker_cnf.scripts.protocol import ScriptInput
 from tacker_cnf.vnfd.model import Flavour, Vdu
 from tests import factories
@@ -55,8 +53,8 @@ def _workloads() -> dict[str, str]:
     }
 
 
-def update(tree: Path) -> Plan:
-    """Plan an update to the package in a directory.
+def update(tree: Path, *, undoes: bool = False) -> Plan:
+    """Plan an update to the package in a directory, or its rollback.
 
     :raises InvalidParameters: the package breaks a rule of updates
     """
@@ -81,12 +79,12 @@ def update(tree: Path) -> Plan:
         new_vnfd_id="after",
         timeout=10.0,
     )
-    plan = update_plan.build(script_input)
+    plan = update_plan.build(script_input, undoes=undoes)
     assert plan is not None
     return plan
 
 
-def change(tree: Path) -> PackageChange:
+def change(tree: Path) -> Plan:
     """Plan a change to the package in a directory.
 
     :raises InvalidParameters: the change is not possible
@@ -115,36 +113,30 @@ def change(tree: Path) -> PackageChange:
     )
     task = dataclasses.replace(task, current_package=former_package)
     rendered = manifests.render(task.instance.id, task.package, desired)
-    return PackageChange(task, rendered, context=None)
+    return package_change.plan(task, rendered)
 
 
 def read(tree: Path) -> None:
-    """Build both plans, and read from them all that their execution reads.
+    """Build all plans, and read from them all that their execution reads.
 
     :raises InvalidParameters: a plan is not possible
     """
-    both = (plan := update(tree), plan.inverse())
-    changed = change(tree)
-    for plan_or_inverse in both:
-        _read(plan_or_inverse.configs, plan_or_inverse.workloads)
-        plan_or_inverse.workloads_in(plan_or_inverse.after)
-    _read(changed.configs, changed.restarted)
-    for manifest in (*changed.new, *changed.changed, *changed.rolled):
-        pod_update.with_mark(manifest, "mark")
+    for plan in (update(tree), update(tree, undoes=True), change(tree)):
+        _read(plan)
+
+
+def _read(plan: Plan) -> None:
+    for manifest in (*plan.created, *plan.applied, *plan.rolled):
+        plan.mark.put_on(manifest)
         for template in manifests.pod_templates(manifest.body):
             pod_references.pod_reads(template["spec"])
-
-
-def _read(
-    configs: Iterable[ManifestChange], workloads: Iterable[ManifestChange]
-) -> None:
-    for pair in configs:
-        pod_update.with_mark(pair.after, "mark")
-        update_task.same_content(pair.before.body, pair.after.body)
-    for pair in workloads:
+    for pair in plan.written:
+        plan.mark.put_on(pair.after)
+        content.is_same_content(pair.before.body, pair.after.body)
+    for pair in plan.restarted:
         old, new = pair.before.body["spec"], pair.after.body["spec"]
         pod_update.changed_images(old, new)
-        pod_update.with_mark(pair.after, "mark")
+        plan.mark.put_on(pair.after)
         spec = pod_update.pod_spec_of(new)
         pod_references.reading_containers(spec, pod_references.pod_reads(spec))
         pod_update.containers_of(new)

@@ -1,13 +1,10 @@
-"""A change of package in one cluster."""
+"""The execution of a plan in one cluster."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from tacker_cnf.drivers.kubernetes import (
-    pod_references,
-    readiness,
-)
+from tacker_cnf.drivers.kubernetes import pod_references
 from tacker_cnf.drivers.kubernetes.api_errors import Conflict
 from tacker_cnf.drivers.kubernetes.cluster_task import (
     MAX_ATTEMPTS,
@@ -18,13 +15,11 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     RETAINED_KINDS,
     VDU_KINDS,
     Manifest,
+    Rendered,
     pod_templates,
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
-from tacker_cnf.drivers.kubernetes.package_change import (
-    PackageChange,
-    PreviousDeployment,
-)
+from tacker_cnf.drivers.kubernetes.plan import Plan
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
 
@@ -33,73 +28,48 @@ POD_OWNER_KINDS: Final = VDU_KINDS | POD_TEMPLATE_KINDS | {"CronJob"}
 SERVICE_ACCOUNT: Final = "ServiceAccount"
 
 
-class PackageChangeTask:
-    """A change of package in one cluster.
+class PlanTask:
+    """The execution of a plan in one cluster."""
 
-    It may be repeated after any failure, and is undone by the opposite change.
-    """
-
-    def __init__(
-        self, cluster_task: ClusterTask, change: PackageChange
-    ) -> None:
+    def __init__(self, cluster_task: ClusterTask, plan: Plan) -> None:
         self._cluster_task = cluster_task
-        self._change = change
-        self._update = UpdateTask(
-            cluster_task,
-            change.configs,
-            [p for p in change.restarted if self._is_in_cluster(p.before)],
-            change.operation_id,
-            is_rollback=change.is_rollback,
-        )
-        self._new = cluster_task.select_own(change.new)
-        self._rolled = cluster_task.select_own(change.rolled)
+        self._plan = plan
+        self._update = UpdateTask(cluster_task, plan)
+        self._created = cluster_task.select_own(plan.created)
+        self._rolled = cluster_task.select_own(plan.rolled)
+        self._scaled = cluster_task.select_own(plan.scaled)
 
-    def _is_in_cluster(self, manifest: Manifest) -> bool:
-        keys = {m.key for m in self._cluster_task.rendered.objects}
-        return manifest.key in keys
-
-    def previous_deployments(self) -> Iterator[PreviousDeployment]:
-        """Return the states of Deployments that a rollback needs.
-
-        :raises NotReady: a Deployment does not exist
-        """
-        cluster = self._cluster_task.cluster
-        for manifest in self._rolled:
-            resource = cluster.kind(manifest.api_version, manifest.kind)
-            namespace = self._cluster_task.rendered.namespace
-            live = cluster.get(resource, manifest.name, namespace)
-            if live is None:
-                raise readiness.workload_not_found(manifest)
-            yield PreviousDeployment(manifest.key, live["spec"]["template"])
-
-    def apply(
+    def change(
         self, on_rolled: Callable[[ClusterTask, Manifest], None]
     ) -> None:
-        """Create and change objects, roll the Deployments, and restart the
-        other pods that read what has changed.
+        """Create and change objects, roll the Deployments, restart the other
+        pods that read what has changed, and scale.
 
         :param on_rolled: called after each Deployment, before the next
         :raises InfraError: the cluster failed, or was not ready in time
         """
-        self._cluster_task.apply_manifests(
-            [*self._new, *self._cluster_task.select_own(self._change.changed)]
-        )
+        applied = self._cluster_task.select_own(self._plan.applied)
+        self._cluster_task.apply_manifests([*self._created, *applied])
         written = self._update.write()
-        if not self._change.is_rollback:
-            written |= {(m.kind, m.name) for m in self._new if m.is_core}
+        if not self._plan.mark.undoes:
+            written |= {(m.kind, m.name) for m in self._created if m.is_core}
         for manifest in self._rolled:
             self._roll(manifest, written)
             on_rolled(self._cluster_task, manifest)
         self._update.restart(written)
+        self._cluster_task.scale(self._scaled)
 
     def finish(self) -> None:
-        """Wait until the new and rolled objects are ready, then delete those
-        that the package does not have.
+        """Wait until the created, rolled and scaled objects are ready, then
+        delete the obsolete ones.
 
         :raises InfraError: the cluster failed, or was not ready in time
         """
-        self._cluster_task.waiter.wait_ready([*self._new, *self._rolled])
-        self._delete_obsolete()
+        self._cluster_task.waiter.wait_ready(
+            [*self._created, *self._rolled, *self._scaled]
+        )
+        if self._plan.pruned:
+            self._delete_obsolete(self._plan.pruned)
 
     def _roll(self, manifest: Manifest, written: Iterable[Reference]) -> None:
         """Replace a Deployment by its manifest, at its present size.
@@ -112,16 +82,8 @@ class PackageChangeTask:
         namespace = self._cluster_task.rendered.namespace
         self._cluster_task.progress(f"Rolling {manifest}")
         for attempt in range(1, MAX_ATTEMPTS + 1):
-            live = cluster.get(resource, manifest.name, namespace)
-            if live is None:
-                raise readiness.workload_not_found(manifest)
+            live = self._cluster_task.read(manifest)
             body = _merge_live(live, manifest)
-            if (
-                self._change.is_rollback
-                and manifest.key in self._change.templates
-            ):
-                previous = self._change.templates[manifest.key]
-                body["spec"]["template"] = copy.deepcopy(previous)
             self._update.mark(body, live, written)
             try:
                 with manifest.locate_errors():
@@ -131,15 +93,14 @@ class PackageChangeTask:
                 if attempt == MAX_ATTEMPTS:
                     raise
 
-    def _delete_obsolete(self) -> None:
-        """Delete the instance's objects that the package does not have: first
+    def _delete_obsolete(self, before: Rendered) -> None:
+        """Delete the instance's objects that the plan does not have: first
         what creates pods, then what no remaining pod needs. Kinds with
         data are kept.
         """
-        wanted = {manifest.key for manifest in self._change.after.objects}
-        found = self._cluster_task.owned(
-            [*self._change.before.objects, *self._change.after.objects]
-        )
+        after = self._plan.after
+        wanted = {manifest.key for manifest in after.objects}
+        found = self._cluster_task.owned([*before.objects, *after.objects])
         to_delete = [
             (manifest, body)
             for manifest, body in found

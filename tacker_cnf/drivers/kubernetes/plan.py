@@ -1,0 +1,72 @@
+"""The plan of a change: what happens to the objects of a VNF."""
+
+import dataclasses
+from collections.abc import Iterable
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes import content
+from tacker_cnf.drivers.kubernetes.manifests import Key, Manifest, Rendered
+from tacker_cnf.drivers.kubernetes.marks import Mark
+
+
+@dataclasses.dataclass(frozen=True)
+class ManifestChange:
+    """An object before and after a change."""
+
+    before: Manifest
+    after: Manifest
+
+    @property
+    def key(self) -> Key:
+        return self.before.key
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a change does to the objects of a VNF, in this order.
+
+    Whether an object differs from its manifest is found out when the plan is
+    executed, which may be repeated after any failure.
+    """
+
+    #: all objects of the VNF after the change
+    after: Rendered
+    mark: Mark
+    #: objects to be created, and to be ready in the end
+    created: tuple[Manifest, ...] = ()
+    #: existing objects whose manifests are applied
+    applied: tuple[Manifest, ...] = ()
+    #: ConfigMaps and Secrets whose content changes
+    written: tuple[ManifestChange, ...] = ()
+    #: Deployments that are replaced by their manifests, at their size
+    rolled: tuple[Manifest, ...] = ()
+    #: workloads whose images change, or whose pods restart if they read what
+    #: is created or written
+    restarted: tuple[ManifestChange, ...] = ()
+    #: workloads whose size changes
+    scaled: tuple[Manifest, ...] = ()
+    #: all objects before the change; those that are not in ``after`` are
+    #: deleted. None: nothing is deleted
+    pruned: Rendered | None = None
+
+
+def immutable_error(manifest: Manifest) -> str:
+    """Describe the change of an object that is immutable."""
+    return (
+        f"{manifest} is immutable, so its content cannot change, but the new "
+        "package has other content. Give it another name there, refer to it by "
+        "that name, and change the VNF by change_vnfpkg."
+    )
+
+
+def check_mutable(changes: Iterable[ManifestChange]) -> None:
+    """Check that the content of immutable objects does not change.
+
+    :raises InvalidParameters: the content of an immutable object differs
+    """
+    for change in changes:
+        before, after = change.before.body, change.after.body
+        if before.get("immutable") and not content.is_same_content(
+            before, after
+        ):
+            raise errors.InvalidParameters(immutable_error(change.before))
