@@ -12,11 +12,9 @@ and its VNFD names this script for ``modify_information_end`` and
 
 from typing import ClassVar
 
-import msgspec
-
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import TaskContext
-from tacker_cnf.drivers.kubernetes import manifests
+from tacker_cnf.drivers.kubernetes import cluster_assignment, manifests
 from tacker_cnf.drivers.kubernetes.client import ClusterPool
 from tacker_cnf.drivers.kubernetes.cluster_tasks import Clusters, Options
 from tacker_cnf.drivers.kubernetes.plan import Plan
@@ -87,10 +85,11 @@ class ContainerUpdate(MgmtDriver):
             instance,
             plan.after,
             connections,
-            {
-                **dict.fromkeys(plan.after.workloads, next(iter(connections))),
-                **manifests.parameters_of(state).vim_connections,
-            },
+            cluster_assignment.assign(
+                plan.after.workloads,
+                manifests.parameters_of(state).vim_connections,
+                connections,
+            ),
             TaskContext(
                 # fail with an error before the script is killed without one
                 deadline=Deadline.within(script_input.timeout * 0.9),
@@ -115,15 +114,16 @@ class ContainerUpdate(MgmtDriver):
             for name in Options.__struct_fields__
             if (value := getattr(self, name)) is not None
         }
-        try:
-            return msgspec.convert(
-                {**script_input.driver_options, **own}, Options
-            )
-        except msgspec.ValidationError as error:
+        values = {**script_input.driver_options, **own}
+        missing = set(Options.__struct_fields__) - values.keys()
+        if missing:
             raise errors.InvalidVimConnection(
-                f"driverOptions: {error}: ContainerUpdate is for VNFs on "
-                "Kubernetes only."
-            ) from None
+                f"driverOptions has no {min(missing)}: ContainerUpdate is for "
+                "VNFs on Kubernetes only."
+            )
+        return Options(
+            **{n: float(values[n]) for n in Options.__struct_fields__}
+        )
 
 
 if __name__ == "__main__":

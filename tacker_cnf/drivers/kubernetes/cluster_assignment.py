@@ -1,7 +1,7 @@
 """Assignment of VDUs to the clusters that a VNF may use."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
@@ -27,13 +27,22 @@ def assign_clusters(task: InfraTask) -> ClusterAssignment:
     if task.change.desired:  # else it was checked at instantiation
         _check("additionalParams.vim_connections", requested, vdus, task)
         _check("The grant's addResources", by_grant, vdus, task)
-    first, *_ = task.vim_connections
-    assigned = {
-        vdu: key
-        for vdu, key in {**requested, **by_grant}.items()
-        if key in task.vim_connections
+    return assign(vdus, {**requested, **by_grant}, task.vim_connections)
+
+
+def assign(
+    vdus: Iterable[str],
+    requested: ClusterAssignment,
+    clusters: Collection[str],
+) -> ClusterAssignment:
+    """Return the cluster of each VDU: the requested one if the VNF may use it,
+    else the first.
+    """
+    first, *_ = clusters
+    return {
+        vdu: requested[vdu] if requested.get(vdu) in clusters else first
+        for vdu in vdus
     }
-    return {vdu: assigned.get(vdu, first) for vdu in vdus}
 
 
 def _assignment_from_grant(task: InfraTask) -> ClusterAssignment:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import (
@@ -23,6 +23,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     without_labels,
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
+from tacker_cnf.drivers.kubernetes.plan import ManifestChange
 from tacker_cnf.drivers.kubernetes.readiness import ObjectWaiter
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
@@ -30,6 +31,8 @@ from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 PODS: Final = ("v1", "Pod")
 #: attempts to change an object that other clients change too
 MAX_ATTEMPTS: Final = 5
+
+K = TypeVar("K", Manifest, ManifestChange)
 
 
 class ClusterTask:
@@ -161,8 +164,10 @@ class ClusterTask:
         labels = found["metadata"].get("labels", {})
         return bool(labels.get(INSTANCE_LABEL) == self.rendered.instance_id)
 
-    def select_own(self, manifests: Iterable[Manifest]) -> list[Manifest]:
-        """Return those of these manifests whose objects are in this cluster."""
+    def select_own(self, manifests: Iterable[K]) -> list[K]:
+        """Return those of these manifests, or changes of manifests, whose
+        objects are in this cluster.
+        """
         keys = {manifest.key for manifest in self.rendered.objects}
         return [manifest for manifest in manifests if manifest.key in keys]
 

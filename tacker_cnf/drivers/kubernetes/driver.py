@@ -1,7 +1,7 @@
 """The Kubernetes driver: changes namespaces to match a state."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -43,7 +43,10 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Rendered,
 )
 from tacker_cnf.drivers.kubernetes.marks import Mark
-from tacker_cnf.drivers.kubernetes.package_change import PreviousDeployments
+from tacker_cnf.drivers.kubernetes.package_change import (
+    PreviousDeployment,
+    PreviousDeployments,
+)
 from tacker_cnf.drivers.kubernetes.plan import Plan
 from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
 from tacker_cnf.drivers.parameters import HealParameters, ParameterTypes
@@ -117,7 +120,9 @@ class KubernetesDriver:
     def execute(self, task: InfraTask, context: TaskContext) -> InfraResult:
         change = task.change
         if change.desired is None:
-            for cluster_task in self._connect(task, context).tasks:
+            for cluster_task in self._connect(
+                task, context, _render(task)
+            ).tasks:
                 cluster_task.remove(
                     cluster_task.all_owned(), cluster_task.pods(), change.grace
                 )
@@ -133,16 +138,19 @@ class KubernetesDriver:
         if not task.current_package:
             cluster_tasks.execute(plan)
             return cluster_tasks.result()
-        package_change.save_previous(plan, cluster_tasks.tasks, context)
+        _save_previous(plan, cluster_tasks.tasks, context)
         scripts = Coordination(self._all, task, context)
         cluster_tasks.execute(
-            plan, lambda *rolled: _coordinate(scripts, cluster_tasks, *rolled)
+            plan,
+            lambda cluster_task, manifest: _coordinate(
+                scripts, cluster_tasks, cluster_task, manifest
+            ),
         )
         return cluster_tasks.result()
 
     def _heal(self, task: InfraTask, context: TaskContext) -> InfraResult:
         replace = task.change.replace
-        cluster_tasks = self._connect(task, context)
+        cluster_tasks = self._connect(task, context, _render(task))
         if replace == ALL:
             healing.delete_all(cluster_tasks.tasks, context)
             cluster_tasks.execute(_creation(task, cluster_tasks.rendered))
@@ -161,14 +169,16 @@ class KubernetesDriver:
 
         :raises InfraError: a cluster failed, or was not ready in time
         """
-        assert task.change.desired is not None
-        vnfcs = task.change.desired.vnfcs or ()
-        uids = {str(vnfc.metadata.get("uid")) for vnfc in vnfcs}
-        cluster_tasks = self._connect(task, context)
-        plan = _plan(task, cluster_tasks.rendered)
+        current, desired = task.change.current, task.change.desired
+        assert current is not None
+        assert desired is not None
+        assert desired.vnfcs is not None
+        uids = {str(vnfc.metadata.get("uid")) for vnfc in desired.vnfcs}
+        cluster_tasks = self._connect(task, context, _render(task))
+        resized = _resized_workloads(cluster_tasks.rendered, current, desired)
         for cluster_task in cluster_tasks.tasks:
             broken = ScaleRollback(cluster_task, uids).restore(
-                cluster_task.select_own(plan.scaled)
+                cluster_task.select_own(resized)
             )
             for fault in broken:
                 LOG.warning(
@@ -180,7 +190,7 @@ class KubernetesDriver:
         return cluster_tasks.result()
 
     def observe(self, task: InfraTask, context: TaskContext) -> InfraResult:
-        return self._connect(task, context).result()
+        return self._connect(task, context, _render(task)).result()
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
         return label_search.search(self._connect_for_search(task), task)
@@ -201,14 +211,10 @@ class KubernetesDriver:
         pod_watch.watch(connect, task)
 
     def _connect(
-        self,
-        task: InfraTask,
-        context: TaskContext,
-        rendered: Rendered | None = None,
+        self, task: InfraTask, context: TaskContext, rendered: Rendered
     ) -> ClusterTasks:
         """Connect to the clusters of a task.
 
-        :param rendered: all objects; None: those of the state
         :raises InfraError: an API server does not respond, or rejects the
             credentials
         """
@@ -220,7 +226,7 @@ class KubernetesDriver:
         )
         return clusters.connect(
             task.instance,
-            rendered or _render(task),
+            rendered,
             task.vim_connections,
             cluster_assignment.assign_clusters(task),
             context,
@@ -261,6 +267,24 @@ def _creation(task: InfraTask, rendered: Rendered) -> Plan:
         mark=Mark(task.operation_id),
         created=rendered.objects,
     )
+
+
+def _save_previous(
+    plan: Plan, cluster_tasks: Iterable[ClusterTask], context: TaskContext
+) -> None:
+    """Save what a rollback of a change of package needs, unless an earlier
+    attempt has.
+
+    :raises NotReady: a Deployment does not exist
+    """
+    if plan.mark.undoes or context.checkpoint(PreviousDeployments):
+        return
+    deployments = (
+        PreviousDeployment(m.key, cluster_task.read(m)["spec"]["template"])
+        for cluster_task in cluster_tasks
+        for m in cluster_task.select_own(plan.rolled)
+    )
+    context.save_checkpoint(PreviousDeployments(tuple(deployments)))
 
 
 def _coordinate(

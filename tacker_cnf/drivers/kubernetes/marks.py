@@ -1,8 +1,8 @@
 """Marks: the annotations of the objects that an operation changes.
 
-By the marks, a retry of the operation continues where it stopped, and a
-rollback undoes only what was done. The mark is also in the pod templates, so
-that the pods are rolled.
+By the marks of ConfigMaps, Secrets and workloads that restart, a retry of the
+operation continues where it stopped, and a rollback undoes only what was done.
+The mark is also in the pod templates, so that the pods are rolled.
 """
 
 import copy
@@ -26,8 +26,7 @@ class Mark:
     """The mark of one operation."""
 
     operation_id: str
-    #: whether the changes of the operation are undone; objects without its
-    #: mark are then left as they are
+    #: whether the changes of the operation are undone
     undoes: bool = False
 
     def __str__(self) -> str:
@@ -39,9 +38,10 @@ class Mark:
         """Return whether the operation has changed an object."""
         return mark_of(body) in {self.operation_id, str(self)}
 
-    def is_on_outdated(self, pod: Object, template_mark: str | None) -> bool:
-        """Return whether a pod does not have the mark of the template of its
-        workload; if changes are undone, whether the operation has created it.
+    def is_outdated(self, pod: Object, template_mark: str | None) -> bool:
+        """Return whether a pod has to be replaced: it does not have the mark of
+        the template of its workload, or if changes are undone, the operation
+        has created it.
         """
         if self.undoes:
             return mark_of(pod) == self.operation_id

@@ -4,20 +4,19 @@ manifests of both packages.
 
 import copy
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.drivers import parameters
-from tacker_cnf.drivers.base import Checkpoint, InfraTask, TaskContext
+from tacker_cnf.drivers.base import Checkpoint, InfraTask
 from tacker_cnf.drivers.kubernetes import (
     manifest_validation,
     manifests,
     pod_update,
 )
-from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.manifests import (
     VDU_KINDS,
     Manifest,
@@ -68,6 +67,9 @@ def plan(
     :param previous: what the operation has saved, for its rollback
     :raises InvalidParameters: the change is not possible
     """
+    params = parameters.read(
+        task.change.parameters, KubernetesChangePackageParameters
+    )
     restores = task.change.restores
     assert task.current_package is not None
     assert task.change.current is not None
@@ -75,9 +77,6 @@ def plan(
         task.instance.id, task.current_package, task.change.current
     )
     manifest_validation.check(before, rendered)
-    params = parameters.read(
-        task.change.parameters, KubernetesChangePackageParameters
-    )
     _check(params, before, rendered)
     before_by_key = {manifest.key: manifest for manifest in before.objects}
     common = [
@@ -117,25 +116,8 @@ def plan(
             for c in workloads
             if c.after.kind != ROLLING_KIND and not params.vdus
         ),
-        pruned=before,
+        before=before,
     )
-
-
-def save_previous(
-    plan: Plan, cluster_tasks: Iterable[ClusterTask], context: TaskContext
-) -> None:
-    """Save what a rollback needs, unless an earlier attempt has.
-
-    :raises NotReady: a Deployment does not exist
-    """
-    if plan.mark.undoes or context.checkpoint(PreviousDeployments):
-        return
-    deployments = (
-        PreviousDeployment(m.key, cluster_task.read(m)["spec"]["template"])
-        for cluster_task in cluster_tasks
-        for m in cluster_task.select_own(plan.rolled)
-    )
-    context.save_checkpoint(PreviousDeployments(tuple(deployments)))
 
 
 def _check(

@@ -25,8 +25,7 @@ class ManifestChange:
 class Plan:
     """What a change does to the objects of a VNF, in this order.
 
-    Whether an object differs from its manifest is found out when the plan is
-    executed, which may be repeated after any failure.
+    The execution may be repeated after any failure.
     """
 
     #: all objects of the VNF after the change
@@ -36,21 +35,21 @@ class Plan:
     created: tuple[Manifest, ...] = ()
     #: existing objects whose manifests are applied
     applied: tuple[Manifest, ...] = ()
-    #: ConfigMaps and Secrets whose content changes
+    #: ConfigMaps and Secrets, written where their content differs
     written: tuple[ManifestChange, ...] = ()
     #: Deployments that are replaced by their manifests, at their size
     rolled: tuple[Manifest, ...] = ()
-    #: workloads whose images change, or whose pods restart if they read what
-    #: is created or written
+    #: workloads whose images are set where they differ, and whose pods restart
+    #: if they read what is created or written
     restarted: tuple[ManifestChange, ...] = ()
     #: workloads whose size changes
     scaled: tuple[Manifest, ...] = ()
-    #: all objects before the change; those that are not in ``after`` are
-    #: deleted. None: nothing is deleted
-    pruned: Rendered | None = None
+    #: all objects before the change, of which those are deleted that ``after``
+    #: does not have; None: nothing is deleted
+    before: Rendered | None = None
 
 
-def immutable_error(manifest: Manifest) -> str:
+def describe_immutable(manifest: Manifest) -> str:
     """Describe the change of an object that is immutable."""
     return (
         f"{manifest} is immutable, so its content cannot change, but the new "
@@ -69,4 +68,4 @@ def check_mutable(changes: Iterable[ManifestChange]) -> None:
         if before.get("immutable") and not content.is_same_content(
             before, after
         ):
-            raise errors.InvalidParameters(immutable_error(change.before))
+            raise errors.InvalidParameters(describe_immutable(change.before))

@@ -38,6 +38,7 @@ class PlanTask:
         self._created = cluster_task.select_own(plan.created)
         self._rolled = cluster_task.select_own(plan.rolled)
         self._scaled = cluster_task.select_own(plan.scaled)
+        self._applied = cluster_task.select_own(plan.applied)
 
     def change(
         self, on_rolled: Callable[[ClusterTask, Manifest], None]
@@ -48,8 +49,7 @@ class PlanTask:
         :param on_rolled: called after each Deployment, before the next
         :raises InfraError: the cluster failed, or was not ready in time
         """
-        applied = self._cluster_task.select_own(self._plan.applied)
-        self._cluster_task.apply_manifests([*self._created, *applied])
+        self._cluster_task.apply_manifests([*self._created, *self._applied])
         written = self._update.write()
         if not self._plan.mark.undoes:
             written |= {(m.kind, m.name) for m in self._created if m.is_core}
@@ -68,8 +68,8 @@ class PlanTask:
         self._cluster_task.waiter.wait_ready(
             [*self._created, *self._rolled, *self._scaled]
         )
-        if self._plan.pruned:
-            self._delete_obsolete(self._plan.pruned)
+        if self._plan.before is not None:
+            self._delete_obsolete(self._plan.before)
 
     def _roll(self, manifest: Manifest, written: Iterable[Reference]) -> None:
         """Replace a Deployment by its manifest, at its present size.

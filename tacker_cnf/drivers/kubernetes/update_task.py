@@ -18,7 +18,7 @@ from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.plan import (
     ManifestChange,
     Plan,
-    immutable_error,
+    describe_immutable,
 )
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.pod_update import PodUpdate, changed_images
@@ -33,8 +33,7 @@ class UpdateTask:
     def __init__(self, cluster_task: ClusterTask, plan: Plan) -> None:
         self._cluster_task = cluster_task
         self._written = plan.written
-        keys = {m.key for m in cluster_task.rendered.objects}
-        self._restarted = [c for c in plan.restarted if c.key in keys]
+        self._restarted = cluster_task.select_own(plan.restarted)
         self._mark = plan.mark
 
     def write(self) -> frozenset[Reference]:
@@ -44,9 +43,9 @@ class UpdateTask:
         :raises InfraError: the cluster failed
         """
         return frozenset(
-            (pair.after.kind, pair.after.name)
-            for pair in self._written
-            if self._write(pair)
+            (change.after.kind, change.after.name)
+            for change in self._written
+            if self._write(change)
         )
 
     def restart(self, written: Iterable[Reference]) -> None:
@@ -56,16 +55,18 @@ class UpdateTask:
         :raises InfraError: the cluster failed, or was not ready in time
         """
         updated = [
-            pair
-            for pair in self._restarted
-            if self._update_workload(pair, written)
+            change
+            for change in self._restarted
+            if self._update_workload(change, written)
         ]
-        for pair in updated:
-            if pair.after.kind == "Pod":
-                self._pod_update(pair).wait_restarted()
+        for change in updated:
+            if change.after.kind == "Pod":
+                self._pod_update(change).wait_restarted()
             else:
-                self._replace_pods(pair.after)
-        self._cluster_task.waiter.wait_ready(pair.after for pair in updated)
+                self._replace_pods(change.after)
+        self._cluster_task.waiter.wait_ready(
+            change.after for change in updated
+        )
 
     def _get_own(self, manifest: Manifest) -> Object | None:
         """Read an object; None: it does not exist.
@@ -101,28 +102,32 @@ class UpdateTask:
                 resource, manifest.name, namespace, change
             )
 
-    def _write(self, pair: ManifestChange) -> bool:
+    def _write(self, change: ManifestChange) -> bool:
         """Write the content of a ConfigMap or Secret.
 
         :returns: whether this or an earlier attempt changes the content that
             pods read
         :raises VimRejected: the object is immutable
         """
-        live = self._get_own(pair.after)
+        live = self._get_own(change.after)
         if live is None:
-            self._cluster_task.apply_manifests([self._mark.put_on(pair.after)])
+            self._cluster_task.apply_manifests(
+                [self._mark.put_on(change.after)]
+            )
             return True
-        new = content.content_of(pair.after.body)
-        is_different = not content.is_same_content(live, pair.after.body)
+        new = content.content_of(change.after.body)
+        is_different = not content.is_same_content(live, change.after.body)
         if self._mark.undoes and not self._mark.is_on(live):
             return False
         if is_different:
             if live.get("immutable"):
-                raise errors.VimRejected(immutable_error(pair.after))
-            self._patch(pair.after, self._content_patch(live, new))
+                raise errors.VimRejected(describe_immutable(change.after))
+            self._patch(change.after, self._content_patch(live, new))
         return (
             is_different
-            or not content.is_same_content(pair.before.body, pair.after.body)
+            or not content.is_same_content(
+                change.before.body, change.after.body
+            )
             or self._mark.is_on(live)
         )
 
@@ -130,14 +135,13 @@ class UpdateTask:
         change: Object = {"metadata": {"annotations": {MARK: str(self._mark)}}}
         for name in content.CONTENT_FIELDS:
             removed = (live.get(name) or {}).keys() - new[name].keys()
+            # only if needed: Secrets lack binaryData
             if changed := {**new[name], **dict.fromkeys(removed)}:
-                change[name] = (
-                    changed  # only if needed: Secrets lack binaryData
-                )
+                change[name] = changed
         return change
 
     def _update_workload(
-        self, pair: ManifestChange, written: Iterable[Reference]
+        self, change: ManifestChange, written: Iterable[Reference]
     ) -> bool:
         """Change a workload where it differs.
 
@@ -145,22 +149,24 @@ class UpdateTask:
             by an update that was given up
         :raises NotReady: the workload does not exist
         """
-        live = self._get_own(pair.after)
-        if pair.after.kind == "Pod":
-            return self._update_pod(pair, live, written)
+        live = self._get_own(change.after)
+        if change.after.kind == "Pod":
+            return self._update_pod(change, live, written)
         if live is None:
-            raise readiness.workload_not_found(pair.after)
+            raise readiness.workload_not_found(change.after)
         template = live["spec"]["template"]
         reads = pod_references.pod_reads(template["spec"]) & set(written)
-        images = changed_images(template["spec"], pair.after.body["spec"])
+        images = changed_images(template["spec"], change.after.body["spec"])
         has_mark = self._mark.is_on(live)
         if not has_mark and (self._mark.undoes or not (reads or images)):
-            return self._is_already_updated(pair)
+            return self._is_already_updated(change)
         if images or marks.mark_of(live) != str(self._mark):
-            self._roll(pair.after, live, images)
+            self._patch_template(change.after, live, images)
         return True
 
-    def _roll(self, manifest: Manifest, live: Object, images: Object) -> None:
+    def _patch_template(
+        self, manifest: Manifest, live: Object, images: Object
+    ) -> None:
         """Change the pod template of a workload. A rollback restores the
         template of before the operation; pods that still have it are kept.
         """
@@ -183,39 +189,42 @@ class UpdateTask:
         pods restart if they read what was written.
         """
         template = body["spec"]["template"]
-        has_mark = self._mark.is_on(live)
-        reads = pod_references.pod_reads(template["spec"]) & set(written)
+        if self._mark.undoes:
+            restarts = self._mark.is_on(live)
+        else:
+            reads = pod_references.pod_reads(template["spec"])
+            restarts = not reads.isdisjoint(written)
         mark = marks.mark_of(live["spec"]["template"])
-        if has_mark if self._mark.undoes else reads:
+        if restarts:
             mark = self._mark.for_template(live)
             marks.annotate(body, self._mark.for_workload(live))
         marks.annotate(template, {MARK: mark})
 
     def _update_pod(
         self,
-        pair: ManifestChange,
+        change: ManifestChange,
         live: Object | None,
         written: Iterable[Reference],
     ) -> bool:
-        update = self._pod_update(pair)
+        update = self._pod_update(change)
         if live is None:
             return update.recreate(written)
         if self._mark.undoes and not self._mark.is_on(live):
             return False
         if marks.mark_of(live) == str(self._mark):
             return True  # changed by an earlier attempt
-        return update.change(live, written) or self._is_already_updated(pair)
+        return update.change(live, written) or self._is_already_updated(change)
 
-    def _is_already_updated(self, pair: ManifestChange) -> bool:
+    def _is_already_updated(self, change: ManifestChange) -> bool:
         """Return whether a workload has the images of this update already. An
         update that was given up may have left it without running pods.
         """
-        before, after = (m.body["spec"] for m in (pair.before, pair.after))
+        before, after = (m.body["spec"] for m in (change.before, change.after))
         return not self._mark.undoes and bool(changed_images(before, after))
 
-    def _pod_update(self, pair: ManifestChange) -> PodUpdate:
+    def _pod_update(self, change: ManifestChange) -> PodUpdate:
         return PodUpdate(
-            self._cluster_task, pair.before, pair.after, self._mark
+            self._cluster_task, change.before, change.after, self._mark
         )
 
     def _replace_pods(self, manifest: Manifest) -> None:
@@ -250,7 +259,7 @@ class UpdateTask:
                 owner["uid"] == live["metadata"]["uid"]
                 for owner in pod["metadata"].get("ownerReferences", ())
             )
-            and self._mark.is_on_outdated(pod, mark)
+            and self._mark.is_outdated(pod, mark)
         ]
 
     def _replace_pod(self, pod: Object) -> None:

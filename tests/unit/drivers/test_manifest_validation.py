@@ -126,7 +126,7 @@ class TestManifestValidation(testtools.TestCase):
             files = self.files()
             files[file] = changed(files[file], name, place, value)
             tree = self.tree(files)
-            for plan in (update_plans.update, update_plans.change):
+            for plan in (update_plans.update, update_plans.package_change_to):
                 error = self.assertRaises(errors.InvalidParameters, plan, tree)
                 self.assertIn(f"The manifest {file}: ", str(error))
                 self.assertIn(f" {name}: ", str(error))

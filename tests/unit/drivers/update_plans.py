@@ -84,7 +84,7 @@ def update(tree: Path, *, undoes: bool = False) -> Plan:
     return plan
 
 
-def change(tree: Path) -> Plan:
+def package_change_to(tree: Path) -> Plan:
     """Plan a change to the package in a directory.
 
     :raises InvalidParameters: the change is not possible
@@ -121,7 +121,11 @@ def read(tree: Path) -> None:
 
     :raises InvalidParameters: a plan is not possible
     """
-    for plan in (update(tree), update(tree, undoes=True), change(tree)):
+    for plan in (
+        update(tree),
+        update(tree, undoes=True),
+        package_change_to(tree),
+    ):
         _read(plan)
 
 
@@ -130,13 +134,13 @@ def _read(plan: Plan) -> None:
         plan.mark.put_on(manifest)
         for template in manifests.pod_templates(manifest.body):
             pod_references.pod_reads(template["spec"])
-    for pair in plan.written:
-        plan.mark.put_on(pair.after)
-        content.is_same_content(pair.before.body, pair.after.body)
-    for pair in plan.restarted:
-        old, new = pair.before.body["spec"], pair.after.body["spec"]
+    for change in plan.written:
+        plan.mark.put_on(change.after)
+        content.is_same_content(change.before.body, change.after.body)
+    for change in plan.restarted:
+        old, new = change.before.body["spec"], change.after.body["spec"]
         pod_update.changed_images(old, new)
-        plan.mark.put_on(pair.after)
+        plan.mark.put_on(change.after)
         spec = pod_update.pod_spec_of(new)
         pod_references.reading_containers(spec, pod_references.pod_reads(spec))
         pod_update.containers_of(new)
