@@ -157,13 +157,13 @@ class Claims:
         with self._lock:
             # before the claim, so that check_cancel() misses no cancel
             self._claims[op_occ_id] = claim
-        since, claimed_op = self._claim_unlocked(op_occ_id)
+        since, claimed_op = self._claim_with_retries(op_occ_id)
         if claimed_op is None:
             return None
         claim.renew(since)
         return claimed_op, claim
 
-    def _claim_unlocked(
+    def _claim_with_retries(
         self, op_occ_id: str
     ) -> tuple[float, ClaimedOperation | None]:
         """Claim an operation; retry if its row is locked.

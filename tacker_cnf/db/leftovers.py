@@ -145,8 +145,8 @@ def list_in_use(
 
 
 def mark(session: orm.Session, instance_id: str) -> None:
-    """Mark that an instance may have leftovers; the findings of an earlier
-    claim do not change that.
+    """Mark that an instance may have leftovers; an earlier claim no longer
+    removes the mark.
     """
     _update(session, Row.id == instance_id, leftovers=(), cleanup_owner=None)
 

@@ -170,7 +170,10 @@ class VnfExtCpConfig(SolType):
             self.cp_protocol_data,
         )
         if not any(alternatives):
-            raise ValueError("linkPortId, cpProtocolData or both are required")
+            raise ValueError(
+                "at least one of linkPortId, netAttDefResourceId and "
+                "cpProtocolData is required"
+            )
         if self.link_port_id and self.net_att_def_resource_id:
             raise ValueError(
                 "linkPortId and netAttDefResourceId exclude each other"

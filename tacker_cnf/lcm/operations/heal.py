@@ -20,8 +20,8 @@ MAX_LISTED_VNFCS: Final = 20
 
 
 class Heal(Operation[HealVnfRequest]):
-    """Resources of the VNF are replaced. The VNFCs before a heal were broken:
-    there is no state that a rollback could restore.
+    """Resources of the VNF are replaced. A heal has no rollback: the VNFCs that
+    it replaces are broken.
     """
 
     kind = LcmOperationType.HEAL

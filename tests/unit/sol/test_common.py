@@ -248,7 +248,10 @@ class TestConnectionPointRules(base.TestCase):
         (
             common.VnfExtCpConfig,
             {"parentCpConfigId": "cp1"},
-            "linkPortId, cpProtocolData or both are required",
+            (
+                "at least one of linkPortId, netAttDefResourceId and "
+                "cpProtocolData is required"
+            ),
         ),
         (
             common.VnfExtCpConfig,
