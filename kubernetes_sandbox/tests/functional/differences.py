@@ -70,7 +70,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "Validation of LimitRanges and of the resource names of quotas",
-        "an invalid one is accepted and then enforced as it is",
+        "an invalid one is accepted and then enforced as it is; tests of "
+        "a client need valid ones",
         steps={
             "admission": "39,49-50",
         },
@@ -100,7 +101,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "RBAC escalation checks, impersonation and the reasons of reviews",
-        "roles decide on access and nothing else",
+        "roles decide on access and nothing else, which is what a client "
+        "with too few rights meets",
         steps={
             "rbac": "18,28,48-49,58,60-62",
         },
@@ -111,7 +113,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "Details of apply",
         "a changed kind is not rejected, and ConfigMaps do not keep "
-        "a generation",
+        "a generation; clients read neither",
         steps={
             "dryrun-apply": "49,55",
         },
@@ -119,7 +121,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "Compaction by time",
         "a version expires by the length of the history, not after "
-        "five minutes",
+        "five minutes, so that a test can make it expire",
         steps={
             "expired": "2",
         },
@@ -144,21 +146,24 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "Some validation of pods and delete options",
-        "probes with two handlers and unknown kinds of options are accepted",
+        "probes with two handlers and unknown kinds of options are "
+        "accepted; clients send neither",
         steps={
             "names": "69,106",
         },
     ),
     Difference(
         "Conditions of terminating namespaces",
-        "the namespace says that it is terminating, not what is left",
+        "the namespace says that it is terminating, not what is left; "
+        "clients wait for its end",
         steps={
             "names": "115,118,120-121",
         },
     ),
     Difference(
         "Revision history of ReplicaSets",
-        "deployment.kubernetes.io/revision-history is not written",
+        "deployment.kubernetes.io/revision-history is not written; only "
+        "people read it",
         steps={
             "rollout": "15",
         },
@@ -176,7 +181,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "CronJob, HorizontalPodAutoscaler, Ingress, NetworkPolicy, "
         "EndpointSlice, PodTemplate and ReplicationController are "
         "stored as they are; autoscaling/v1 and v2 are not "
-        "converted",
+        "converted, as nothing in the sandbox acts on these kinds",
         steps={
             "kinds": (
                 "3-4,7,9-10,13,15-16,27-28,33-35,42-43,62-67,69-80,83-84"
@@ -187,7 +192,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "Details of Services and Secrets",
         "ranges and conflicts of addresses and node ports, changes "
         "of the type, and the content of typed Secrets are not "
-        "checked; there are no Endpoints",
+        "checked; there are no Endpoints, as there is no traffic",
         steps={
             "kinds": "89-91,93-94,96-98,100-103,105-107,119",
         },
@@ -195,14 +200,15 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "Details of Jobs",
         "deadlines, TTL, suspension and failure conditions; a Job "
-        "completes or fails by its pods",
+        "completes or fails by its pods, which is what clients wait for",
         steps={
             "kinds": "2,29,50-55,58-59,120",
         },
     ),
     Difference(
         "Resizing and annotations of claims",
-        "claims are bound at once by a provisioner of the sandbox",
+        "claims are bound at once by a provisioner of the sandbox, as "
+        "there is no storage",
         steps={
             "kinds": "26,114-115,117",
         },
@@ -211,7 +217,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "Details of Tables",
         "columns have no descriptions or types, includeObject has "
         "no effect, and rarely printed kinds have the columns Name "
-        "and Age",
+        "and Age; only people read them",
         steps={
             "kubectl": "13,15-27",
             "negotiation": "2-3,5-21,23,25",
@@ -227,7 +233,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "The exact error of a body that cannot be decoded",
-        "the status is that of a real server for JSON",
+        "the status is that of a real server for JSON; the text is that "
+        "of another decoder",
         steps={
             "negotiation": "63-67,71-72,79-80",
         },
@@ -241,7 +248,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "Other build information",
-        "/version names the release, not the recorded build",
+        "/version names the release, not the recorded build; clients read "
+        "the release",
         steps={
             "kubectl": "114",
             "kubectl-older": "0-1,3,5,7,11,17,20",
@@ -250,7 +258,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "Node leases and five minutes of waiting",
         "the sandbox reports a lost node at once, and the default "
-        "toleration is not waited for",
+        "toleration is not waited for, so that tests need not wait",
         steps={
             "nodelost": "8",
         },
@@ -267,8 +275,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "The delay of controllers",
-        "they act within milliseconds, so counters are ahead of the "
-        "recorded ones",
+        "they act within milliseconds, so that tests need not wait; "
+        "counters are ahead of the recorded ones",
         steps={
             "dryrun-apply": "19-20,46-47",
             "kubectl": "102",
