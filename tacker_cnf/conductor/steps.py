@@ -11,7 +11,7 @@ from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.management_scripts import ManagementScripts
 from tacker_cnf.conductor.run import Run, infra_task
 from tacker_cnf.conductor.vim_resolver import VimResolver
-from tacker_cnf.drivers.base import TaskContext
+from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.lcm import grant_overrides, grant_plan
 from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.instantiated_info import InfraResult
@@ -161,7 +161,7 @@ class Steps:
             ),
             change=grant_overrides.change(run.operation, run.change, grant),
         )
-        run.vims.driver.validate(infra_task(run))
+        run.vims.driver.plan(infra_task(run))
         return run
 
     def _change_infra(self, run: Run) -> Run:
@@ -169,16 +169,24 @@ class Steps:
 
         :raises InfraError: the VIM is unreachable, or rejects a request
         """
-        result = run.vims.driver.execute(infra_task(run), self._context)
-        return msgspec.structs.replace(run, result=result)
+        return self._execute(run, infra_task(run))
 
     def _restore_infra(self, run: Run) -> Run:
         """Call the driver to restore the state before the operation.
 
         :raises InfraError: the VIM is unreachable, or rejects a request
         """
-        task = infra_task(run, restore=True)
-        result = run.vims.driver.execute(task, self._context)
+        return self._execute(run, infra_task(run, restore=True))
+
+    def _execute(self, run: Run, task: InfraTask) -> Run:
+        plan = run.vims.driver.plan(task)
+        LOG.info(
+            "Change planned: operation=%s actions=%s warnings=%s",
+            run.op_occ.id,
+            " ".join(f"{a.type}:{a.kind}/{a.name}" for a in plan.actions),
+            " ".join(plan.warnings),
+        )
+        result = run.vims.driver.execute(plan, self._context)
         return msgspec.structs.replace(run, result=result)
 
 

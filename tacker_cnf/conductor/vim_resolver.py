@@ -1,6 +1,7 @@
 """Resolves the VIM connections of an operation, and finds its driver."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -28,7 +29,7 @@ class ResolvedVims(msgspec.Struct, frozen=True, kw_only=True):
     vim_connections: Connections
     #: with endpoints and credentials
     resolved_connections: Connections
-    driver: InfraDriver
+    driver: InfraDriver[Any]
 
 
 class VimResolver:

@@ -1,6 +1,7 @@
 """Interface of VIM drivers."""
 
 import dataclasses
+import enum
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
@@ -75,6 +76,46 @@ class InfraTask:
         does not.
         """
         return self.package_call is not None
+
+
+class ActionType(enum.StrEnum):
+    """What happens to a resource of the VIM."""
+
+    CREATE = "CREATE"
+    PATCH = "PATCH"
+    #: the resource is deleted, and a new one created in its place
+    RECREATE = "RECREATE"
+    DELETE = "DELETE"
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a plan does to one resource of the VIM."""
+
+    type: ActionType
+    #: type of the resource on the VIM: Deployment, OS::Heat::Stack
+    kind: str
+    #: its name, or its id if it has none
+    name: str
+    #: why it is part of the plan, as a phrase
+    reason: str
+    #: the VDU to which it belongs; None: to the whole VNF
+    vdu_id: str | None = None
+    #: the vnfcResourceInfo to which it belongs
+    vnfc_id: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a driver does for a task. Drivers add what their execution needs."""
+
+    task: InfraTask
+    #: in the order of execution; empty: nothing changes
+    actions: tuple[Action, ...]
+    #: what the change interrupts or loses, as sentences
+    warnings: tuple[str, ...] = ()
+
+
+P = TypeVar("P", bound=Plan)
 
 
 class Checkpoint(msgspec.Struct, frozen=True, tag=True):
@@ -155,8 +196,8 @@ class SearchTask:
     cancel_token: CancelToken = dataclasses.field(default_factory=CancelToken)
 
 
-class InfraDriver(Protocol):
-    """Driver of a type of VIM.
+class InfraDriver(Protocol[P]):
+    """Driver of a type of VIM: plans a change, then executes the plan.
 
     All methods are idempotent: a task may be repeated after any failure. A
     driver uses its task and its VIM, neither the database nor the queue.
@@ -184,8 +225,12 @@ class InfraDriver(Protocol):
         :raises VimRejected: the VIM rejects the credentials
         """
 
-    def validate(self, task: InfraTask) -> None:
-        """Check the request and the package, without using the VIM.
+    def plan(self, task: InfraTask) -> P:
+        """Plan ``task.change`` by the request and the packages, without using
+        the VIM.
+
+        Only what differs between the current and the desired state is
+        changed, and what ``task.change.replace`` names is replaced.
 
         :raises BadRequest: the request or the package is not valid
         """
@@ -197,12 +242,9 @@ class InfraDriver(Protocol):
         :raises BadRequest: the package cannot manage the VNF
         """
 
-    def execute(self, task: InfraTask, context: TaskContext) -> InfraResult:
-        """Make ``task.change`` on the VIM, and wait until the VNF is ready, or
-        all of its resources are deleted.
-
-        Only what differs between the current and the desired state is
-        changed, and what ``task.change.replace`` names is replaced.
+    def execute(self, plan: P, context: TaskContext) -> InfraResult:
+        """Execute a plan, and wait until the VNF is ready, or all of its
+        resources are deleted. What is on the VIM already is not repeated.
 
         :raises InfraError: the VIM failed, or was not ready in time
         """

@@ -11,6 +11,7 @@ from oslo_config import cfg
 from tacker_cnf.drivers import vim_connection
 from tacker_cnf.drivers.base import (
     InfraTask,
+    Plan,
     RegisteredVim,
     SearchTask,
     TaskContext,
@@ -53,12 +54,15 @@ class FakeDriver:
     def check_connection(self, connection: VimConnectionInfo) -> None:
         """Accept any connection."""
 
-    def validate(self, task: InfraTask) -> None:
-        self._hook("validate", task)
+    def plan(self, task: InfraTask) -> Plan:
+        self._hook("plan", task)
+        return Plan(task=task, actions=())
 
-    validate_package = validate
+    def validate_package(self, task: InfraTask) -> None:
+        self._hook("plan", task)
 
-    def execute(self, task: InfraTask, context: TaskContext) -> InfraResult:
+    def execute(self, plan: Plan, context: TaskContext) -> InfraResult:
+        task = plan.task
         desired, replace = task.change.desired, task.change.replace
         verb = "apply" if desired else "destroy"
         self._hook("replace" if replace else verb, FakeCall(task, context))

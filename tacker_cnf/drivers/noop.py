@@ -9,6 +9,7 @@ from tacker_cnf import errors
 from tacker_cnf.drivers import vim_connection
 from tacker_cnf.drivers.base import (
     InfraTask,
+    Plan,
     RegisteredVim,
     SearchTask,
     TaskContext,
@@ -32,15 +33,16 @@ class NoopDriver:
     def check_connection(self, connection: VimConnectionInfo) -> None:
         """Accept any connection."""
 
-    def validate(self, task: InfraTask) -> NoReturn:
+    def plan(self, task: InfraTask) -> NoReturn:
         raise errors.BadRequest("VIMs of type noop accept no VNFs.")
 
-    validate_package = validate
+    validate_package = plan
 
-    def execute(self, task: InfraTask, context: TaskContext) -> NoReturn:
+    def execute(self, plan: Plan, context: TaskContext) -> NoReturn:
         raise errors.VimRejected("VIMs of type noop cannot be changed.")
 
-    observe = execute
+    def observe(self, task: InfraTask, context: TaskContext) -> NoReturn:
+        raise errors.VimRejected("VIMs of type noop cannot be read.")
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
         """Return nothing."""

@@ -16,8 +16,11 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.base import TaskContext
 from tacker_cnf.drivers.kubernetes import cluster_assignment, manifests
 from tacker_cnf.drivers.kubernetes.client import ClusterPool
-from tacker_cnf.drivers.kubernetes.cluster_tasks import Clusters, Options
-from tacker_cnf.drivers.kubernetes.plan import Plan
+from tacker_cnf.drivers.kubernetes.cluster_tasks import (
+    Options,
+    connect_clusters,
+)
+from tacker_cnf.drivers.kubernetes.plan import ObjectPlan
 from tacker_cnf.lcm.change import current_state
 from tacker_cnf.lcm.script_output import InfoChanges, InstanceChanges
 from tacker_cnf.mgmt_drivers import update_plan
@@ -73,15 +76,15 @@ class ContainerUpdate(MgmtDriver):
         if plan:
             self._execute(script_input, plan)
 
-    def _execute(self, script_input: ScriptInput, plan: Plan) -> None:
+    def _execute(self, script_input: ScriptInput, plan: ObjectPlan) -> None:
         options = self._options(script_input)
         instance = script_input.vnf_instance
         connections = instance.vim_connection_info
         state = current_state(instance)
         assert state is not None
-        cluster_tasks = Clusters(
-            ClusterPool(options.request_timeout), options
-        ).connect(
+        cluster_tasks = connect_clusters(
+            ClusterPool(options.request_timeout),
+            options,
             instance,
             plan.after,
             connections,

@@ -17,7 +17,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
 from tacker_cnf.drivers.kubernetes.marks import Mark
 from tacker_cnf.drivers.kubernetes.plan import (
     ManifestChange,
-    Plan,
+    ObjectPlan,
     check_mutable,
 )
 from tacker_cnf.drivers.kubernetes.pod_references import CONFIG_MAP, SECRET
@@ -32,7 +32,9 @@ PATHS_KEY: Final = "configmap_secret_paths"
 DEF_FILES_KEY: Final = "lcm-kubernetes-def-files"
 
 
-def build(script_input: ScriptInput, *, undoes: bool = False) -> Plan | None:
+def build(
+    script_input: ScriptInput, *, undoes: bool = False
+) -> ObjectPlan | None:
     """Read both packages and plan the update; None if nothing changes.
 
     :param undoes: whether to plan the rollback of the update
@@ -67,7 +69,7 @@ def build(script_input: ScriptInput, *, undoes: bool = False) -> Plan | None:
     if undoes:
         after = before
         changes = [ManifestChange(c.after, c.before) for c in changes]
-    return Plan(
+    return ObjectPlan(
         after=after,
         mark=Mark(script_input.vnf_lcm_op_occ_id, undoes),
         written=tuple(c for c in changes if c.key in requested),

@@ -3,9 +3,8 @@
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Final, Self, TypeVar
+from typing import Final, Protocol, Self, TypeVar
 
-from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import errors
@@ -19,6 +18,15 @@ T = TypeVar("T")
 RETRY_DELAYS_S: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
 #: seconds of retries in a task without a deadline
 SHORT_OUTAGE_S: Final = 1.0
+
+
+class RetryOptions(Protocol):
+    """The options of a driver for its retries, in seconds."""
+
+    @property
+    def contact_timeout(self) -> float: ...
+    @property
+    def outage_timeout(self) -> float: ...
 
 
 class RetryPolicy:
@@ -50,21 +58,18 @@ class RetryPolicy:
         self._delays = delays
 
     @classmethod
-    def of_conf(
+    def of_options(
         cls,
-        conf: cfg.ConfigOpts.GroupAttr,
+        options: RetryOptions,
         deadline: Deadline,
         cancel_token: CancelToken | None = None,
     ) -> Self:
-        """Build the policy that the options of a driver configure.
-
-        :param conf: has contact_timeout and outage_timeout, in seconds
-        """
+        """Build the policy that the options of a driver configure."""
         return cls(
             deadline,
             cancel_token,
-            contact_timeout=conf.contact_timeout,
-            outage_timeout=conf.outage_timeout,
+            contact_timeout=options.contact_timeout,
+            outage_timeout=options.outage_timeout,
         )
 
     @classmethod

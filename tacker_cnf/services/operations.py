@@ -234,7 +234,7 @@ class OperationService:
         if any(name.startswith(hook) for name in scripts):
             driver.validate_package(task)
         else:
-            driver.validate(task)
+            driver.plan(task)
 
     def _check_same_vim_type(
         self,
@@ -265,7 +265,7 @@ class OperationService:
         )
         if self._vim_from_grant and not vim_connections:
             return  # the conductor validates when the grant names the VIM
-        self._drivers.for_connections(vim_connections).validate(
+        self._drivers.for_connections(vim_connections).plan(
             InfraTask(
                 instance=instance,
                 change=change,

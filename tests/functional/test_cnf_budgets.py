@@ -226,7 +226,8 @@ class TestBatches(BudgetCase):
         return a_context(saved_checkpoint=saved)
 
     def heal_directly(self, context: TaskContext) -> None:
-        self.driver.execute(self.vnfm.infra_task(self.instance_id), context)
+        plan = self.driver.plan(self.vnfm.infra_task(self.instance_id))
+        self.driver.execute(plan, context)
 
     def delete_pod_and_wait(self, uid: str) -> None:
         """Delete a pod as another client can, and wait for its replacement."""
@@ -350,7 +351,7 @@ class TestDeadline(BudgetCase):
         refused = self.assertRaises(
             errors.NotReady,
             self.driver.execute,
-            self.vnfm.infra_task(self.instance_id),
+            self.driver.plan(self.vnfm.infra_task(self.instance_id)),
             context,
         )
         self.assertIn(message, str(refused))

@@ -65,7 +65,7 @@ class CancellationCase(CnfCase):
             cancel_token=self.cancel_token,
             report_progress=self.report_progress,
         )
-        return self.driver.execute(task, context)
+        return self.driver.execute(self.driver.plan(task), context)
 
     def created_objects(self) -> set[tuple[str, str]]:
         return set(self.objects()) - self.empty

@@ -75,7 +75,9 @@ class TestOutages(CnfCase):
         task: InfraTask,
         on_progress: Callable[[str], None] = lambda _: None,
     ) -> InfraResult:
-        return self.driver.execute(task, self.context(on_progress))
+        return self.driver.execute(
+            self.driver.plan(task), self.context(on_progress)
+        )
 
     def instantiate(self) -> tuple[InfraTask, InfraResult]:
         task = self.vnfm.infra_task()
@@ -126,7 +128,7 @@ class TestOutages(CnfCase):
         task = self.vnfm.infra_task()
         self.start_outage()
         driver = KubernetesDriver(self.vnfm.conf)
-        result = driver.execute(task, self.context())
+        result = driver.execute(driver.plan(task), self.context())
         self.assertEqual(6, len(result.vnfc_resource_info))
 
     def test_an_outage_that_is_too_long(self) -> None:
@@ -144,7 +146,7 @@ class TestOutages(CnfCase):
         error = self.assertRaises(
             errors.VimUnreachable,
             driver.execute,
-            self.vnfm.infra_task(),
+            driver.plan(self.vnfm.infra_task()),
             self.context(on_progress),
         )
         self.assertIn("does not answer", str(error))

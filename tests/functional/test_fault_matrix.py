@@ -17,7 +17,7 @@ from typing import Any, Final
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask, TaskContext
+from tacker_cnf.drivers.base import Plan, TaskContext
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.nfvo.fake import FakeNfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
@@ -66,9 +66,9 @@ class FaultyDriver:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def execute(self, task: InfraTask, context: TaskContext) -> InfraResult:
-        result: InfraResult = self._inner.execute(task, context)
-        if task.instance.id in self.faults:
+    def execute(self, plan: Plan, context: TaskContext) -> InfraResult:
+        result: InfraResult = self._inner.execute(plan, context)
+        if plan.task.instance.id in self.faults:
             raise errors.InfraError("the VIM failed half-way")
         return result
 

@@ -424,7 +424,7 @@ class TestUnexpectedErrors(HttpTest):
         def bug(_: Any) -> None:
             raise RuntimeError("hunter2")
 
-        self.vnfm.driver.before["validate"] = bug
+        self.vnfm.driver.before["plan"] = bug
         request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
         instance_id = self.vnfm.create()
         response = self.vnfm.task(instance_id, "instantiate", request)
@@ -442,7 +442,7 @@ class TestUnexpectedErrors(HttpTest):
         def bug(_: Any) -> None:
             raise RuntimeError("a bug")
 
-        self.vnfm.driver.before["validate"] = bug
+        self.vnfm.driver.before["plan"] = bug
         request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
         response = self.vnfm.task(self.vnfm.create(), "instantiate", request)
         request_id = response.headers["X-Openstack-Request-Id"]

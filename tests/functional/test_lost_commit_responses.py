@@ -87,7 +87,9 @@ class TestConcurrentChanges(StoreCase):
             response = self.vnfm.call("PATCH", path, body)
             self.vnfm.wait_operation(response.headers["Location"])
 
-        def modify(_task: Any) -> None:
+        def modify(task: Any) -> None:
+            if task.operation_id:  # the request is accepted
+                return
             calls.append(1)
             if len(calls) == 1:
                 # another client: this thread is in a request
@@ -95,7 +97,7 @@ class TestConcurrentChanges(StoreCase):
                 other.start()
                 other.join()
 
-        self.vnfm.driver.before["validate"] = modify
+        self.vnfm.driver.before["plan"] = modify
         end = self.vnfm.run(instance_id, "scale", OUT)
         self.assertEqual("COMPLETED", end["operationState"])
         self.assertEqual(2, len(calls))
@@ -110,7 +112,7 @@ class TestConcurrentChanges(StoreCase):
             with self.store.engine.begin() as connection:
                 connection.exec_driver_sql(statement)
 
-        self.vnfm.driver.before["validate"] = change
+        self.vnfm.driver.before["plan"] = change
         response = self.vnfm.task(instance_id, "scale", OUT)
         self.assertEqual(409, response.status)
         self.assertIn("keeps changing", response.detail)

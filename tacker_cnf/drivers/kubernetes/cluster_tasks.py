@@ -7,16 +7,15 @@ import msgspec
 
 from tacker_cnf.drivers.base import TaskContext
 from tacker_cnf.drivers.kubernetes import cluster_assignment, inventory
-from tacker_cnf.drivers.kubernetes.client import Cluster, ClusterPool
+from tacker_cnf.drivers.kubernetes.client import ClusterPool
 from tacker_cnf.drivers.kubernetes.cluster_assignment import ClusterAssignment
 from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.manifests import Manifest, Rendered
-from tacker_cnf.drivers.kubernetes.plan import Plan
+from tacker_cnf.drivers.kubernetes.plan import ObjectPlan
 from tacker_cnf.drivers.kubernetes.plan_task import PlanTask
 from tacker_cnf.drivers.kubernetes.readiness import ObjectWaiter
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.lcm.instantiated_info import InfraResult
-from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfInstance
@@ -46,7 +45,7 @@ class ClusterTasks:
 
     def execute(
         self,
-        plan: Plan,
+        plan: ObjectPlan,
         on_rolled: Callable[[ClusterTask, Manifest], None] = lambda *_: None,
     ) -> None:
         """Execute a plan, and wait until all is ready that it changes.
@@ -59,6 +58,15 @@ class ClusterTasks:
             plan_task.change(on_rolled)
         for plan_task in plan_tasks:
             plan_task.finish()
+
+    def remove(self, grace: int | None) -> None:
+        """Delete all objects, and wait until they are deleted.
+
+        :param grace: grace period of the pods in seconds; None: their own
+        :raises InfraError: a cluster failed, or did not delete them in time
+        """
+        for task in self.tasks:
+            task.remove(task.all_owned(), task.pods(), grace)
 
     def result(self) -> InfraResult:
         """Return the resources of the instance in all clusters."""
@@ -76,65 +84,41 @@ class ClusterTasks:
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class Clusters:
-    """The clusters that VNFs are in."""
+def connect_clusters(
+    pool: ClusterPool,
+    options: Options,
+    instance: VnfInstance,
+    rendered: Rendered,
+    vim_connections: Mapping[str, VimConnectionInfo],
+    assignment: ClusterAssignment,
+    context: TaskContext,
+) -> ClusterTasks:
+    """Connect to the clusters of an instance.
 
-    pool: ClusterPool
-    options: Options
-
-    def connect(
-        self,
-        instance: VnfInstance,
-        rendered: Rendered,
-        vim_connections: Mapping[str, VimConnectionInfo],
-        assignment: ClusterAssignment,
-        context: TaskContext,
-    ) -> ClusterTasks:
-        """Connect to the clusters of an instance.
-
-        :param assignment: of all VDUs
-        :raises InfraError: an API server does not respond, or rejects the
-            credentials
-        """
-        deadline = context.deadline.limited(self.options.ready_timeout)
-        progress = Progress(context.report_progress)
-        parts = cluster_assignment.split(rendered, assignment)
-        return ClusterTasks(
-            instance=instance,
-            rendered=rendered,
-            assignment=assignment if len(vim_connections) > 1 else {},
-            tasks=[
-                ClusterTask(
-                    key,
-                    cluster := self._connect(
-                        vim_connections[key], deadline, context.cancel_token
-                    ),
-                    part,
-                    ObjectWaiter(
-                        cluster,
-                        part,
-                        self.options.failure_grace,
-                        deadline,
-                        progress,
-                        self.options.finalizer_timeout,
-                    ),
-                    progress,
-                )
-                for key, part in parts.items()
-            ],
+    :param assignment: of all VDUs
+    :raises InfraError: an API server does not respond, or rejects the
+        credentials
+    """
+    deadline = context.deadline.limited(options.ready_timeout)
+    progress = Progress(context.report_progress)
+    tasks = []
+    for key, part in cluster_assignment.split(rendered, assignment).items():
+        cluster = pool.connect(
+            vim_connections[key],
+            RetryPolicy.of_options(options, deadline, context.cancel_token),
         )
-
-    def _connect(
-        self,
-        connection: VimConnectionInfo,
-        deadline: Deadline,
-        cancel_token: CancelToken,
-    ) -> Cluster:
-        retry_policy = RetryPolicy(
+        waiter = ObjectWaiter(
+            cluster,
+            part,
+            options.failure_grace,
             deadline,
-            cancel_token,
-            contact_timeout=self.options.contact_timeout,
-            outage_timeout=self.options.outage_timeout,
+            progress,
+            options.finalizer_timeout,
         )
-        return self.pool.connect(connection, retry_policy)
+        tasks.append(ClusterTask(key, cluster, part, waiter, progress))
+    return ClusterTasks(
+        instance=instance,
+        rendered=rendered,
+        assignment=assignment if len(vim_connections) > 1 else {},
+        tasks=tasks,
+    )

@@ -19,6 +19,7 @@ from tacker_cnf.drivers.base import (
 )
 from tacker_cnf.drivers.coordination import Coordination
 from tacker_cnf.drivers.kubernetes import (
+    actions,
     cluster_assignment,
     cluster_connection,
     healing,
@@ -31,11 +32,12 @@ from tacker_cnf.drivers.kubernetes import (
 )
 from tacker_cnf.drivers.kubernetes.api_errors import Forbidden
 from tacker_cnf.drivers.kubernetes.client import Cluster, ClusterPool
+from tacker_cnf.drivers.kubernetes.cluster_assignment import ClusterAssignment
 from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.cluster_tasks import (
-    Clusters,
     ClusterTasks,
     Options,
+    connect_clusters,
 )
 from tacker_cnf.drivers.kubernetes.manifests import (
     SCALABLE,
@@ -47,7 +49,7 @@ from tacker_cnf.drivers.kubernetes.package_change import (
     PreviousDeployment,
     PreviousDeployments,
 )
-from tacker_cnf.drivers.kubernetes.plan import Plan
+from tacker_cnf.drivers.kubernetes.plan import KubernetesPlan, ObjectPlan
 from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
 from tacker_cnf.drivers.parameters import HealParameters, ParameterTypes
 from tacker_cnf.lcm.change import ALL, State
@@ -91,7 +93,7 @@ class KubernetesDriver:
         return cluster_connection.of_vim(vim)
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
-        retry_policy = RetryPolicy.of_conf(
+        retry_policy = RetryPolicy.of_options(
             self._conf, Deadline.within(PROBE_TIMEOUT_S)
         )
         cluster = self._pool.connect(connection, retry_policy)
@@ -99,98 +101,81 @@ class KubernetesDriver:
         with contextlib.suppress(Forbidden):
             cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
 
-    def validate(self, task: InfraTask) -> None:
-        _check_request(task)
+    def plan(self, task: InfraTask) -> KubernetesPlan:
         change = task.change
-        if change.current is None and change.desired is None:
-            return
+        if not change.restores:  # else it was checked when it was accepted
+            _check_request(task)
         rendered = _render(task)
-        cluster_assignment.assign_clusters(task)
+        assignment = cluster_assignment.assign_clusters(task)
         _check_singletons(rendered)
-        if task.current_package:
-            coordination.check(task)
-        if change.desired and not change.replace:
-            _plan(task, rendered)
+        objects = _plan_objects(task, rendered)
         if task.current_package or not task.has_operation:
             workloads.check(task, rendered)
+        return KubernetesPlan(
+            task=task,
+            actions=tuple(actions.list_actions(change, objects)),
+            warnings=tuple(actions.list_warnings(change, objects)),
+            objects=objects,
+            assignment=assignment,
+        )
 
     def validate_package(self, task: InfraTask) -> None:
         workloads.check_names(task)
 
-    def execute(self, task: InfraTask, context: TaskContext) -> InfraResult:
-        change = task.change
-        if change.desired is None:
-            for cluster_task in self._connect(
-                task, context, _render(task)
-            ).tasks:
-                cluster_task.remove(
-                    cluster_task.all_owned(), cluster_task.pods(), change.grace
-                )
-            return InfraResult()
-        if change.replace:
-            return self._heal(task, context)
-        if change.restores and not task.current_package:
-            return self._restore_size(task, context)
-        plan = _plan(
-            task, _render(task), context.checkpoint(PreviousDeployments)
+    def execute(
+        self, plan: KubernetesPlan, context: TaskContext
+    ) -> InfraResult:
+        task, change, objects = plan.task, plan.task.change, plan.objects
+        cluster_tasks = self._connect(
+            task, context, objects.after, plan.assignment
         )
-        cluster_tasks = self._connect(task, context, plan.after)
-        if not task.current_package:
-            cluster_tasks.execute(plan)
-            return cluster_tasks.result()
-        _save_previous(plan, cluster_tasks.tasks, context)
-        scripts = Coordination(self._all, task, context)
+        if change.desired is None:
+            cluster_tasks.remove(change.grace)
+            return InfraResult()
+        if change.replace == ALL:
+            healing.delete_all(cluster_tasks.tasks, context)
+            cluster_tasks.execute(objects)
+        elif change.replace:
+            timeout = self._conf.disruption_timeout
+            healing.replace_pods(
+                cluster_tasks.tasks, change.replace, context, timeout
+            )
+        elif task.current_package:
+            self._change_package(plan, cluster_tasks, context)
+        elif change.restores:
+            _restore_size(plan, cluster_tasks, context)
+        else:
+            cluster_tasks.execute(objects)
+        return cluster_tasks.result()
+
+    def _change_package(
+        self,
+        plan: KubernetesPlan,
+        cluster_tasks: ClusterTasks,
+        context: TaskContext,
+    ) -> None:
+        """Change the package of the VNF, and run its coordination scripts.
+
+        :raises InfraError: a cluster failed, or was not ready in time
+        :raises ScriptFailed: a script failed, or did not end in time
+        """
+        objects = plan.objects
+        previous = context.checkpoint(PreviousDeployments)
+        if previous is None and not objects.mark.undoes:
+            _save_previous(objects, cluster_tasks.tasks, context)
+        elif previous and objects.mark.undoes:
+            objects = package_change.with_previous_templates(objects, previous)
+        scripts = Coordination(self._all, plan.task, context)
         cluster_tasks.execute(
-            plan,
+            objects,
             lambda cluster_task, manifest: _coordinate(
                 scripts, cluster_tasks, cluster_task, manifest
             ),
         )
-        return cluster_tasks.result()
-
-    def _heal(self, task: InfraTask, context: TaskContext) -> InfraResult:
-        replace = task.change.replace
-        cluster_tasks = self._connect(task, context, _render(task))
-        if replace == ALL:
-            healing.delete_all(cluster_tasks.tasks, context)
-            cluster_tasks.execute(_creation(task, cluster_tasks.rendered))
-        else:
-            timeout = self._conf.disruption_timeout
-            healing.replace_pods(
-                cluster_tasks.tasks, replace, context, timeout
-            )
-        return cluster_tasks.result()
-
-    def _restore_size(
-        self, task: InfraTask, context: TaskContext
-    ) -> InfraResult:
-        """Restore the size of workloads. Pods that were not ready before are
-        tolerated, and recorded in the log of the operation.
-
-        :raises InfraError: a cluster failed, or was not ready in time
-        """
-        current, desired = task.change.current, task.change.desired
-        assert current is not None
-        assert desired is not None
-        assert desired.vnfcs is not None
-        uids = {str(vnfc.metadata.get("uid")) for vnfc in desired.vnfcs}
-        cluster_tasks = self._connect(task, context, _render(task))
-        resized = _resized_workloads(cluster_tasks.rendered, current, desired)
-        for cluster_task in cluster_tasks.tasks:
-            broken = ScaleRollback(cluster_task, uids).restore(
-                cluster_task.select_own(resized)
-            )
-            for fault in broken:
-                LOG.warning(
-                    "Rolled back, still broken: operation=%s error=%s",
-                    task.operation_id,
-                    fault,
-                )
-                context.save_log(f"Rolled back, and still broken: {fault}\n")
-        return cluster_tasks.result()
 
     def observe(self, task: InfraTask, context: TaskContext) -> InfraResult:
-        return self._connect(task, context, _render(task)).result()
+        assignment = cluster_assignment.assign_clusters(task)
+        return self._connect(task, context, _render(task), assignment).result()
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
         return label_search.search(self._connect_for_search(task), task)
@@ -211,7 +196,11 @@ class KubernetesDriver:
         pod_watch.watch(connect, task)
 
     def _connect(
-        self, task: InfraTask, context: TaskContext, rendered: Rendered
+        self,
+        task: InfraTask,
+        context: TaskContext,
+        rendered: Rendered,
+        assignment: ClusterAssignment,
     ) -> ClusterTasks:
         """Connect to the clusters of a task.
 
@@ -220,15 +209,13 @@ class KubernetesDriver:
         """
         options = Options(**self.script_options)
         ready_timeout = options.ready_timeout + (task.change.grace or 0)
-        clusters = Clusters(
+        return connect_clusters(
             self._pool,
             msgspec.structs.replace(options, ready_timeout=ready_timeout),
-        )
-        return clusters.connect(
             task.instance,
             rendered,
             task.vim_connections,
-            cluster_assignment.assign_clusters(task),
+            assignment,
             context,
         )
 
@@ -237,51 +224,65 @@ def _render(task: InfraTask) -> Rendered:
     return manifests.render(task.instance.id, task.package, task.change.state)
 
 
-def _plan(
-    task: InfraTask,
-    rendered: Rendered,
-    previous: PreviousDeployments | None = None,
-) -> Plan:
-    """Plan a change to a desired state.
+def _plan_objects(task: InfraTask, rendered: Rendered) -> ObjectPlan:
+    """Plan what happens to the objects of a VNF.
 
-    :param previous: what a change of package has saved, for its rollback
     :raises BadRequest: the change is not possible
     """
-    current, desired = task.change.current, task.change.desired
+    change = task.change
+    mark = Mark(task.operation_id)
+    if change.desired is None:
+        return ObjectPlan(after=rendered, mark=mark)
+    if change.replace:
+        created = rendered.objects if change.replace == ALL else ()
+        return ObjectPlan(after=rendered, mark=mark, created=created)
     if task.current_package:
-        return package_change.plan(task, rendered, previous)
-    if current is None:
+        return package_change.plan(task, rendered)
+    if change.current is None:
         workloads.check(task, rendered)
-        return _creation(task, rendered)
-    assert desired is not None
-    return Plan(
+        return ObjectPlan(after=rendered, mark=mark, created=rendered.objects)
+    return ObjectPlan(
         after=rendered,
-        mark=Mark(task.operation_id),
-        scaled=tuple(_resized_workloads(rendered, current, desired)),
+        mark=mark,
+        scaled=tuple(
+            _resized_workloads(rendered, change.current, change.desired)
+        ),
     )
 
 
-def _creation(task: InfraTask, rendered: Rendered) -> Plan:
-    return Plan(
-        after=rendered,
-        mark=Mark(task.operation_id),
-        created=rendered.objects,
-    )
+def _restore_size(
+    plan: KubernetesPlan, cluster_tasks: ClusterTasks, context: TaskContext
+) -> None:
+    """Restore the size of workloads. Pods that were not ready before are
+    tolerated, and recorded in the log of the operation.
+
+    :raises InfraError: a cluster failed, or was not ready in time
+    """
+    vnfcs = plan.task.change.state.vnfcs or ()
+    uids = {str(vnfc.metadata.get("uid")) for vnfc in vnfcs}
+    for cluster_task in cluster_tasks.tasks:
+        broken = ScaleRollback(cluster_task, uids).restore(
+            cluster_task.select_own(plan.objects.scaled)
+        )
+        for fault in broken:
+            LOG.warning(
+                "Rolled back, still broken: operation=%s error=%s",
+                plan.task.operation_id,
+                fault,
+            )
+            context.save_log(f"Rolled back, and still broken: {fault}\n")
 
 
 def _save_previous(
-    plan: Plan, cluster_tasks: Iterable[ClusterTask], context: TaskContext
+    plan: ObjectPlan, tasks: Iterable[ClusterTask], context: TaskContext
 ) -> None:
-    """Save what a rollback of a change of package needs, unless an earlier
-    attempt has.
+    """Save what a rollback of a change of package needs.
 
     :raises NotReady: a Deployment does not exist
     """
-    if plan.mark.undoes or context.checkpoint(PreviousDeployments):
-        return
     deployments = (
         PreviousDeployment(m.key, cluster_task.read(m)["spec"]["template"])
-        for cluster_task in cluster_tasks
+        for cluster_task in tasks
         for m in cluster_task.select_own(plan.rolled)
     )
     context.save_checkpoint(PreviousDeployments(tuple(deployments)))
@@ -317,6 +318,8 @@ def _coordinate(
 def _check_request(task: InfraTask) -> None:
     parameters.check_names(task, PARAMETERS)
     change = task.change
+    if task.current_package:
+        coordination.check(task)
     if (
         change.replace
         and parameters.read(change.parameters, HealParameters).all

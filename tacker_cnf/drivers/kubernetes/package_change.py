@@ -23,9 +23,10 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Rendered,
 )
 from tacker_cnf.drivers.kubernetes.marks import Mark
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.plan import (
     ManifestChange,
-    Plan,
+    ObjectPlan,
     check_mutable,
 )
 from tacker_cnf.drivers.kubernetes.pod_references import CONFIG_MAP, SECRET
@@ -56,15 +57,10 @@ class PreviousDeployments(Checkpoint, frozen=True):
     deployments: tuple[PreviousDeployment, ...]
 
 
-def plan(
-    task: InfraTask,
-    rendered: Rendered,
-    previous: PreviousDeployments | None = None,
-) -> Plan:
+def plan(task: InfraTask, rendered: Rendered) -> ObjectPlan:
     """Compare the manifests of both packages.
 
     :param rendered: the manifests of the new package
-    :param previous: what the operation has saved, for its rollback
     :raises InvalidParameters: the change is not possible
     """
     params = parameters.read(
@@ -87,7 +83,7 @@ def plan(
     configs = tuple(c for c in common if _is_config(c.after))
     check_mutable(configs)
     workloads = [c for c in common if c.after.kind in VDU_KINDS]
-    return Plan(
+    return ObjectPlan(
         after=dataclasses.replace(
             rendered, previous_kinds=rendered.kinds | before.kinds
         ),
@@ -104,7 +100,7 @@ def plan(
         ),
         written=configs,
         rolled=tuple(
-            _with_template(c.after, previous if restores else None)
+            c.after
             for c in workloads
             if c.after.kind == ROLLING_KIND
             and (c.after.vdu_id in params.vdus or not params.vdus)
@@ -169,19 +165,29 @@ def _is_config(manifest: Manifest) -> bool:
     return manifest.is_core and manifest.kind in {CONFIG_MAP, SECRET}
 
 
-def _with_template(
-    manifest: Manifest, previous: PreviousDeployments | None
-) -> Manifest:
-    """Return the manifest of a Deployment with the pod template that it had
-    before, which may differ from the old manifest: an update changes images
+def with_previous_templates(
+    plan: ObjectPlan, previous: PreviousDeployments
+) -> ObjectPlan:
+    """Return a plan that gives Deployments the pod templates that they had
+    before, which may differ from the old manifests: an update changes images
     in the cluster only.
     """
-    for deployment in previous.deployments if previous else ():
-        if deployment.key == manifest.key:
-            body = copy.deepcopy(manifest.body)
-            body["spec"]["template"] = deployment.template
-            return dataclasses.replace(manifest, body=body)
-    return manifest
+    templates = {d.key: d.template for d in previous.deployments}
+    return dataclasses.replace(
+        plan,
+        rolled=tuple(
+            _with_template(manifest, templates[manifest.key])
+            if manifest.key in templates
+            else manifest
+            for manifest in plan.rolled
+        ),
+    )
+
+
+def _with_template(manifest: Manifest, template: Object) -> Manifest:
+    body = copy.deepcopy(manifest.body)
+    body["spec"]["template"] = template
+    return dataclasses.replace(manifest, body=body)
 
 
 def _restart(manifest: Manifest, *, undoes: bool) -> ManifestChange:

@@ -4,7 +4,9 @@ import dataclasses
 from collections.abc import Iterable
 
 from tacker_cnf import errors
+from tacker_cnf.drivers.base import Plan
 from tacker_cnf.drivers.kubernetes import content
+from tacker_cnf.drivers.kubernetes.cluster_assignment import ClusterAssignment
 from tacker_cnf.drivers.kubernetes.manifests import Key, Manifest, Rendered
 from tacker_cnf.drivers.kubernetes.marks import Mark
 
@@ -22,7 +24,7 @@ class ManifestChange:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Plan:
+class ObjectPlan:
     """What a change does to the objects of a VNF, in this order.
 
     The execution may be repeated after any failure.
@@ -47,6 +49,15 @@ class Plan:
     #: all objects before the change, of which those are deleted that ``after``
     #: does not have; None: nothing is deleted
     before: Rendered | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KubernetesPlan(Plan):
+    """The plan of a task."""
+
+    #: a termination, and a heal of single VNFCs, have only its ``after``
+    objects: ObjectPlan
+    assignment: ClusterAssignment
 
 
 def describe_immutable(manifest: Manifest) -> str:

@@ -19,7 +19,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     pod_templates,
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
-from tacker_cnf.drivers.kubernetes.plan import Plan
+from tacker_cnf.drivers.kubernetes.plan import ObjectPlan
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
 
@@ -31,7 +31,7 @@ SERVICE_ACCOUNT: Final = "ServiceAccount"
 class PlanTask:
     """The execution of a plan in one cluster."""
 
-    def __init__(self, cluster_task: ClusterTask, plan: Plan) -> None:
+    def __init__(self, cluster_task: ClusterTask, plan: ObjectPlan) -> None:
         self._cluster_task = cluster_task
         self._plan = plan
         self._update = UpdateTask(cluster_task, plan)

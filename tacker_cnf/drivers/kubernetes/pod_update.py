@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Container, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from tacker_cnf import errors
@@ -57,6 +58,17 @@ def containers_of(spec: Object) -> list[Object]:
     return [c for kind in _CONTAINER_FIELDS for c in found.get(kind) or ()]
 
 
+def needs_new_pod(images: Object, containers: AbstractSet[str]) -> bool:
+    """Return whether an update recreates a pod, instead of restarting some of
+    its containers in place.
+
+    :param images: patch of the containers whose image changes
+    :param containers: names of those that read what has changed
+    """
+    restarted = {c["name"] for c in images.get("containers", ())}
+    return "initContainers" in images or not containers <= restarted
+
+
 class PodUpdate:
     """The update of one pod.
 
@@ -87,10 +99,9 @@ class PodUpdate:
         """
         images = changed_images(live["spec"], self._after.body["spec"])
         containers = pod_references.reading_containers(live["spec"], written)
-        restarted = {c["name"] for c in images.get("containers", ())}
         if not images and not containers:
             return False
-        if "initContainers" in images or containers - restarted:
+        if needs_new_pod(images, containers):
             self._replace(live)
         else:
             self._patch(live, images)

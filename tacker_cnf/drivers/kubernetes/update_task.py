@@ -17,7 +17,7 @@ from tacker_cnf.drivers.kubernetes.marks import MARK
 from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.plan import (
     ManifestChange,
-    Plan,
+    ObjectPlan,
     describe_immutable,
 )
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
@@ -30,7 +30,7 @@ ON_DELETE: Final = "OnDelete"
 class UpdateTask:
     """The ``written`` and ``restarted`` objects of a plan in one cluster."""
 
-    def __init__(self, cluster_task: ClusterTask, plan: Plan) -> None:
+    def __init__(self, cluster_task: ClusterTask, plan: ObjectPlan) -> None:
         self._cluster_task = cluster_task
         self._written = plan.written
         self._restarted = cluster_task.select_own(plan.restarted)

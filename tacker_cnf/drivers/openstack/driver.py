@@ -9,6 +9,7 @@ from oslo_config import cfg
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import (
     InfraTask,
+    Plan,
     RegisteredVim,
     SearchTask,
     TaskContext,
@@ -16,6 +17,7 @@ from tacker_cnf.drivers.base import (
 )
 from tacker_cnf.drivers.coordination import Coordination
 from tacker_cnf.drivers.openstack import (
+    actions,
     assets,
     graceful_termination,
     healing,
@@ -68,20 +70,35 @@ class OpenstackDriver:
         return openstack_connection.of_vim(vim)
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
-        retry_policy = RetryPolicy.of_conf(
+        retry_policy = RetryPolicy.of_options(
             self._conf, Deadline.within(PROBE_TIMEOUT_S)
         )
         self._clouds.connect(connection, retry_policy).check_access()
 
-    def validate(self, task: InfraTask) -> None:
-        request_validation.check(task)
-        if task.change.desired is not None and task.has_operation:
-            self._user_data.check(task)
+    def plan(self, task: InfraTask) -> Plan:
+        if not task.change.restores:  # else it was checked when accepted
+            request_validation.check(task)
+            if task.change.desired is not None and task.has_operation:
+                self._user_data.check(task)
+        return Plan(
+            task=task,
+            actions=tuple(
+                actions.list_actions(
+                    task, heals_stack=self._conf.heal_whole_all
+                )
+            ),
+            warnings=tuple(
+                actions.list_warnings(
+                    task, heals_stack=self._conf.heal_whole_all
+                )
+            ),
+        )
 
     def validate_package(self, task: InfraTask) -> None:
         """Accept any: the package's scripts handle the stack."""
 
-    def execute(self, task: InfraTask, context: TaskContext) -> InfraResult:
+    def execute(self, plan: Plan, context: TaskContext) -> InfraResult:
+        task = plan.task
         if task.change.desired is None:
             return self._delete(task, context)
         stack_task = self._stack_task(task, context)
@@ -205,7 +222,7 @@ class OpenstackDriver:
     def _fields(self, task: InfraTask, context: TaskContext) -> StackFields:
         """Run user data, with the grant completed from the VIM and VNFD."""
         _, connection = _vim(task)
-        retry_policy = RetryPolicy.of_conf(
+        retry_policy = RetryPolicy.of_options(
             self._conf, context.deadline, context.cancel_token
         )
         glance = self._clouds.images(connection, retry_policy)
@@ -234,7 +251,7 @@ class OpenstackDriver:
         deadline = context.deadline.limited(timeout)
         heat = self._clouds.connect(
             connection,
-            RetryPolicy.of_conf(self._conf, deadline, context.cancel_token),
+            RetryPolicy.of_options(self._conf, deadline, context.cancel_token),
         )
         location = StackLocation(key, self._tenant(heat, connection))
         return StackTask(
@@ -245,7 +262,7 @@ class OpenstackDriver:
         self, task: InfraTask, context: TaskContext, stack_task: StackTask
     ) -> Nova:
         _, connection = _vim(task)
-        retry_policy = RetryPolicy.of_conf(
+        retry_policy = RetryPolicy.of_options(
             self._conf, stack_task.waiter.deadline, context.cancel_token
         )
         return self._clouds.servers(connection, retry_policy)

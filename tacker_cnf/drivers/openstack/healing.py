@@ -53,13 +53,10 @@ def replaces_whole_vnf(
     :param default: result for a heal of all VNFCs without
         ``additionalParams.all``
     """
-    if change.replace != ALL:
-        return False
     # a retry continues as the first attempt started
-    if context.saved_checkpoint is not None:
+    if context.saved_checkpoint is not None and change.replace == ALL:
         return context.checkpoint(PreviousStack) is not None
-    heal_all = request_validation.read_heal_parameters(change.parameters).all
-    return default if heal_all is None else heal_all
+    return request_validation.heals_stack(change, default=default)
 
 
 def replace_servers(

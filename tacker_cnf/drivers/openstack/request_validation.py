@@ -15,7 +15,7 @@ from tacker_cnf.drivers.parameters import (
     HealParameters,
     ParameterTypes,
 )
-from tacker_cnf.lcm.change import flavour_of
+from tacker_cnf.lcm.change import ALL, Change, flavour_of
 
 LOG = log.getLogger(__name__)
 
@@ -88,6 +88,18 @@ def read_heal_parameters(
     :raises InvalidParameters: a value is not valid
     """
     return parameters.read(additional_params, HealParameters)
+
+
+def heals_stack(change: Change, *, default: bool) -> bool:
+    """Return whether a heal creates the whole stack again, instead of servers.
+
+    :param default: result for a heal of all VNFCs without
+        ``additionalParams.all``
+    """
+    if change.replace != ALL:
+        return False
+    heal_all = read_heal_parameters(change.parameters).all
+    return default if heal_all is None else heal_all
 
 
 def _check_vdus(

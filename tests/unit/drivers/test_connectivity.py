@@ -11,7 +11,7 @@ class TestKubernetes(testtools.TestCase):
     def test_connectivity_of_a_cnf_cannot_be_changed(self) -> None:
         driver = KubernetesDriver(configuration.load([]))
         task = a_task(current=a_state(), moves_links=True)
-        error = self.assertRaises(errors.BadRequest, driver.validate, task)
+        error = self.assertRaises(errors.BadRequest, driver.plan, task)
         self.assertIn("defined in its manifests", str(error))
 
 
@@ -19,7 +19,7 @@ class TestOpenstack(testtools.TestCase):
     def test_a_package_without_a_template_is_rejected(self) -> None:
         driver = OpenstackDriver(configuration.load([]))
         error = self.assertRaises(
-            errors.InvalidParameters, driver.validate, a_task()
+            errors.InvalidParameters, driver.plan, a_task()
         )
         self.assertIn("BaseHOT/simple/*.yaml", str(error))
 

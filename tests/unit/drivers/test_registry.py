@@ -91,7 +91,7 @@ class TestNoop(testtools.TestCase):
 
     def test_every_task_is_rejected(self) -> None:
         expected_errors = {
-            "validate": errors.BadRequest,
+            "plan": errors.BadRequest,
             "validate_package": errors.BadRequest,
         }
         for method, expected in expected_errors.items():

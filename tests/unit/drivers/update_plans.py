@@ -13,7 +13,7 @@ from tacker_cnf.drivers.kubernetes import (
     pod_update,
 )
 from tacker_cnf.drivers.kubernetes.manifests import VDU_KINDS
-from tacker_cnf.drivers.kubernetes.plan import Plan
+from tacker_cnf.drivers.kubernetes.plan import ObjectPlan
 from tacker_cnf.mgmt_drivers import update_plan
 from tacker_cnf.scripts.protocol import ScriptInput
 from tacker_cnf.vnfd.model import Flavour, Vdu
@@ -53,7 +53,7 @@ def _workloads() -> dict[str, str]:
     }
 
 
-def update(tree: Path, *, undoes: bool = False) -> Plan:
+def update(tree: Path, *, undoes: bool = False) -> ObjectPlan:
     """Plan an update to the package in a directory, or its rollback.
 
     :raises InvalidParameters: the package breaks a rule of updates
@@ -84,7 +84,7 @@ def update(tree: Path, *, undoes: bool = False) -> Plan:
     return plan
 
 
-def package_change_to(tree: Path) -> Plan:
+def package_change_to(tree: Path) -> ObjectPlan:
     """Plan a change to the package in a directory.
 
     :raises InvalidParameters: the change is not possible
@@ -129,7 +129,7 @@ def read(tree: Path) -> None:
         _read(plan)
 
 
-def _read(plan: Plan) -> None:
+def _read(plan: ObjectPlan) -> None:
     for manifest in (*plan.created, *plan.applied, *plan.rolled):
         plan.mark.put_on(manifest)
         for template in manifests.pod_templates(manifest.body):
