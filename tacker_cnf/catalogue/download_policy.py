@@ -6,7 +6,7 @@ checked: a DNS server cannot return another one after the check.
 
 import ipaddress
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 from urllib import parse
 
@@ -15,7 +15,6 @@ import httpx
 from tacker_cnf import errors
 from tacker_cnf.http_client import addresses
 from tacker_cnf.http_client.addresses import Address
-from tacker_cnf.http_client.clients import HttpClientOptions, ssl_context
 
 INVALID_URL: Final = (
     "addressInformation is not a valid URL, such as "
@@ -73,7 +72,7 @@ class DownloadPolicy:
         """
         host = host.lower().rstrip(".")
         self._check_host(host)
-        found = list(_look_up(host, port))
+        found = _look_up(host, port)
         for address in found:
             self._check_address(host, address)
         return str(found[0])
@@ -103,30 +102,6 @@ def _is_special(address: Address) -> bool:
         address.is_multicast or address.is_unspecified or address.is_reserved
     )
     return is_unusable or address in addresses.SITE_LOCAL
-
-
-class PinnedTransport(httpx.BaseTransport):
-    """Connects to the address that the policy has checked."""
-
-    def __init__(
-        self, policy: DownloadPolicy, client_options: HttpClientOptions
-    ) -> None:
-        self._policy = policy
-        self._transport = httpx.HTTPTransport(
-            verify=ssl_context(client_options), trust_env=False
-        )
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        host = request.url.host
-        port = addresses.effective_port(request.url)
-        address = self._policy.resolve(host, port)
-        # verify the certificate against the name, not the address
-        request.extensions["sni_hostname"] = host
-        request.url = request.url.copy_with(host=address)
-        return self._transport.handle_request(request)
-
-    def close(self) -> None:
-        self._transport.close()
 
 
 def _split_url(address: str) -> tuple[str, str]:
@@ -160,12 +135,11 @@ def _parse_literal(host: str) -> Address | None:
         return None
 
 
-def _look_up(host: str, port: int) -> Iterator[Address]:
+def _look_up(host: str, port: int) -> list[Address]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise errors.PeerUnreachable(
             f"{host!r:.100} cannot be resolved."
         ) from None
-    for *_, sockaddr in found:
-        yield addresses.parse(sockaddr[0])
+    return addresses.of_lookup(found)

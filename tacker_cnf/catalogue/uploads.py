@@ -10,15 +10,13 @@ from oslo_config import cfg
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.content import CHUNK_BYTES
-from tacker_cnf.catalogue.download_policy import (
-    DownloadPolicy,
-    PinnedTransport,
-)
+from tacker_cnf.catalogue.download_policy import DownloadPolicy
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.db import packages
 from tacker_cnf.db.session import Store
 from tacker_cnf.http_client import clients
-from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.http_client.exchange import ExchangeLimits
+from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.sol.vnf_package import UploadVnfPackageFromUriRequest
 
@@ -105,13 +103,11 @@ class Uploads:
         self._policy.check(address)  # the configuration may have changed
         with (
             clients.translated_errors(address),
+            _explain_timeout(),
+            cancel_token.scope(),
             self._open_response(request) as response,
         ):
-            source = _Body(
-                response,
-                cancel_token,
-                Deadline.within(self._timeout, self._clock),
-            )
+            source = _Body(response)
             self._catalogue.onboard_fetched(
                 package_id,
                 cast("BinaryIO", io.BufferedReader(source, CHUNK_BYTES)),
@@ -125,43 +121,44 @@ class Uploads:
         if request.user_name is not None and request.password is not None:
             auth = httpx.BasicAuth(request.user_name, request.password)
         headers = {"Accept-Encoding": "identity", "Accept": "*/*"}
-        transport = PinnedTransport(self._policy, self._client_options)
+        limits = ExchangeLimits.of_file(self._timeout, self._clock)
         with (
             clients.client(
-                self._client_options, transport=transport
+                self._client_options, resolve=self._policy.resolve
             ) as client,
             client.stream(
-                "GET", request.address_information, headers=headers, auth=auth
+                "GET",
+                request.address_information,
+                headers=headers,
+                auth=auth,
+                extensions={"limits": limits},
             ) as response,
         ):
             _check(response)
             yield response
 
 
-class _Body(io.RawIOBase):
-    """The body of a response as a file, with a deadline."""
+@contextlib.contextmanager
+def _explain_timeout() -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError:
+        raise errors.PeerFailed(
+            "The package was not received within [catalogue] upload_timeout."
+        ) from None
 
-    def __init__(
-        self,
-        response: httpx.Response,
-        cancel_token: CancelToken,
-        deadline: Deadline,
-    ) -> None:
+
+class _Body(io.RawIOBase):
+    """The body of a response as a file."""
+
+    def __init__(self, response: httpx.Response) -> None:
         self._chunks = response.iter_raw()
         self._unread = b""
-        self._cancel_token = cancel_token
-        self._deadline = deadline
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        self._cancel_token.raise_if_cancelled()
-        if self._deadline.passed:
-            raise errors.PeerFailed(
-                "The package was not received within [catalogue] "
-                "upload_timeout."
-            )
         while not self._unread:
             try:
                 self._unread = next(self._chunks)

@@ -36,4 +36,19 @@ OPTIONS = (
         min=0.1,
         help="Maximum seconds between two parts of a response.",
     ),
+    cfg.FloatOpt(
+        "exchange_timeout",
+        default=120.0,
+        min=0.1,
+        help="Maximum seconds from a request to the end of its response, for "
+        "all servers: VIMs, the NFVO and token endpoints. Downloads of VNF "
+        "packages have [catalogue] upload_timeout instead.",
+    ),
+    cfg.IntOpt(
+        "max_response_bytes",
+        default=64 * 1024 * 1024,
+        min=65536,
+        help="Maximum size of a response that is read into memory, in bytes. "
+        "A watch of a cluster is opened again after so many bytes.",
+    ),
 )

@@ -8,10 +8,13 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import RegisteredVim
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
 
+#: the addresses of VIMs: not those of metadata services
+SSRF_POLICY: Final = SsrfPolicy(allow_loopback=True)
 #: key of auth_cred and interfaceInfo: PEM
 CA: Final = "ssl_ca_cert"
 

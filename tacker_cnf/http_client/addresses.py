@@ -1,8 +1,8 @@
 """IP addresses, and the addresses that are embedded in them."""
 
 import ipaddress
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 import httpx
 
@@ -23,6 +23,11 @@ def effective_port(url: httpx.URL) -> int:
 def parse(text: object) -> Address:
     """Parse an address; an IPv6 zone is ignored."""
     return ipaddress.ip_address(str(text).partition("%")[0])
+
+
+def of_lookup(found: Iterable[Sequence[Any]]) -> list[Address]:
+    """Return the addresses in the result of socket.getaddrinfo."""
+    return [parse(socket_address[0]) for *_, socket_address in found]
 
 
 def effective_addresses(address: Address) -> Iterator[Address]:

@@ -1,4 +1,4 @@
-"""The addresses to which subscribers may have this service connect.
+"""The addresses to which clients may have this service connect.
 
 A host name is resolved once, and the connection is made to the address that
 was checked.
@@ -46,11 +46,27 @@ class SsrfPolicy(msgspec.Struct, frozen=True, kw_only=True):
             found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError, OverflowError) as error:
             raise httpx.ConnectError(str(error)) from None
-        resolved = [
-            addresses.parse(socket_address[0]) for *_, socket_address in found
-        ]
+        resolved = addresses.of_lookup(found)
         if not all(map(self._is_allowed, resolved)):
             raise httpx.ConnectError("the address is not allowed")
+        return [str(address) for address in resolved]
+
+    def resolve_now(self, host: str, port: int) -> Sequence[str]:
+        """Return the addresses of a host; for threads.
+
+        :raises socket.gaierror: the host has no address
+        :raises Forbidden: one of its addresses is not allowed
+        """
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (UnicodeError, OverflowError) as error:
+            raise socket.gaierror(str(error)) from None
+        resolved = addresses.of_lookup(found)
+        if not all(map(self._is_allowed, resolved)):
+            raise errors.Forbidden(
+                f"{host!r:.100} has an address to which this service does not "
+                "connect, as that of a metadata service."
+            )
         return [str(address) for address in resolved]
 
     def _is_allowed(self, address: Address) -> bool:

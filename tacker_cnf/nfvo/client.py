@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 import httpx
@@ -10,10 +11,9 @@ from oslo_config import cfg
 
 from tacker_cnf import errors
 from tacker_cnf.http_client import authorization, clients
+from tacker_cnf.http_client.exchange import ExchangeLimits
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
 
-#: maximum size of a response that is read into memory
-MAX_RESPONSE_BYTES: Final = 16 * 1024 * 1024
 #: maximum length of the NFVO's error detail that our errors quote
 MAX_DETAIL_CHARS: Final = 1000
 #: authType -> name of its parameters, and parameter -> option in [nfvo]
@@ -89,39 +89,42 @@ class NfvoClient:
         :raises PeerFailed: the response is too large, or the token endpoint
             issued no token
         """
-        with self.stream(method, path, headers, body) as response:
-            content = bytearray()
-            for chunk in response.iter_bytes():
-                content += chunk
-                if len(content) > MAX_RESPONSE_BYTES:
-                    raise errors.PeerFailed(
-                        "The NFVO's response is larger than "
-                        f"{MAX_RESPONSE_BYTES} bytes."
-                    )
+        with self._send(method, path, headers, body) as response:
             return NfvoResponse(
-                response.status_code, response.headers, bytes(content)
+                response.status_code, response.headers, response.read()
             )
 
-    @contextlib.contextmanager
-    def stream(
-        self,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        body: bytes | None = None,
-    ) -> Iterator[httpx.Response]:
-        """Send one request; the caller reads the response in chunks.
+    def download(
+        self, path: str, headers: Mapping[str, str]
+    ) -> AbstractContextManager[httpx.Response]:
+        """Request a file; the caller reads it in chunks.
 
         :raises PeerUnreachable: the NFVO cannot be reached, or the response
             is incomplete
         :raises PeerFailed: the token endpoint issued no token
         """
+        extensions = {"limits": ExchangeLimits.of_file()}
+        return self._send("GET", path, headers, None, extensions)
+
+    @contextlib.contextmanager
+    def _send(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        extensions: Mapping[str, Any] = {},
+    ) -> Iterator[httpx.Response]:
         url = self.url + path
         with (
             clients.translated_errors(url),
             _map_protocol_errors(),
             self._client.stream(
-                method, url, headers=dict(headers), content=body
+                method,
+                url,
+                headers=dict(headers),
+                content=body,
+                extensions=dict(extensions),
             ) as response,
         ):
             yield response

@@ -122,7 +122,7 @@ class NfvoPackages:
         path = f"{self._api.root}/{key}/package_content"
         headers = self._version | {"Accept": "application/zip"}
         LOG.info("VNF package download started: vnfd=%s", vnfd_id)
-        with self._client.stream("GET", path, headers) as response:
+        with self._client.download(path, headers) as response:
             if response.status_code != httpx.codes.OK:
                 raise errors.PeerFailed(
                     f"The NFVO responded {response.status_code} to GET "

@@ -59,7 +59,12 @@ class NfvoTest(testtools.TestCase):
         super().setUp()
         self.log = self.useFixture(fixtures.FakeLogger())
         self.nfvo = self.useFixture(NfvoServer())
-        self.vnfm = self.useFixture(Vnfm(**options(self.nfvo, **self.more)))
+        self.vnfm = self.useFixture(
+            Vnfm(
+                **options(self.nfvo, **self.more),
+                outgoing={"max_response_bytes": 16777216},
+            )
+        )
         self.instance_id = self.vnfm.create()
 
     def run_task(self, task: str, **body: Any) -> Any:

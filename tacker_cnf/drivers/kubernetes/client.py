@@ -18,6 +18,7 @@ from tacker_cnf.drivers.kubernetes.cluster_session import (
     GroupVersion,
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
+from tacker_cnf.http_client.exchange import DEFAULT_LIMITS, ExchangeLimits
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
@@ -310,8 +311,11 @@ def _lines(response: Any) -> Iterator[bytes]:
 class ClusterPool:
     """The cluster sessions of this process, one connection pool each."""
 
-    def __init__(self, timeout: float) -> None:
+    def __init__(
+        self, timeout: float, limits: ExchangeLimits = DEFAULT_LIMITS
+    ) -> None:
         self._timeout = timeout
+        self._limits = limits
         self._lock = threading.Lock()
         self._sessions: dict[str, ClusterSession] = {}
 
@@ -330,7 +334,7 @@ class ClusterPool:
             cached = self._sessions.pop(key, None)
         # outside the lock: an unreachable cluster must not block others
         session = cached or retry_policy.call(
-            lambda: ClusterSession(connection, self._timeout)
+            lambda: ClusterSession(connection, self._timeout, self._limits)
         )
         with self._lock:
             self._sessions[key] = session  # the newest last

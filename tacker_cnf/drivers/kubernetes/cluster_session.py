@@ -12,9 +12,11 @@ import msgspec
 import urllib3
 
 from tacker_cnf import errors
-from tacker_cnf.drivers import interruptible
+from tacker_cnf.drivers import vim_connection
 from tacker_cnf.drivers.kubernetes import api_errors
 from tacker_cnf.drivers.kubernetes.cluster_connection import ClusterConnection
+from tacker_cnf.http_client.exchange import ExchangeLimits
+from tacker_cnf.http_client.pool_manager import PoolManager
 
 #: API groups of Kubernetes; kinds of others may change with their
 #: CustomResourceDefinitions
@@ -59,10 +61,15 @@ class GroupVersion(NamedTuple):
 class ClusterSession:
     """Session with one cluster, shared by all tasks of the process."""
 
-    def __init__(self, connection: ClusterConnection, timeout: float) -> None:
+    def __init__(
+        self,
+        connection: ClusterConnection,
+        timeout: float,
+        limits: ExchangeLimits,
+    ) -> None:
         """Connect.
 
-        :param timeout: seconds to wait for the answer to a request
+        :param timeout: seconds to wait for each part of a response
         :raises VimUnreachable: the cluster does not answer
         :raises VimRejected: the cluster rejects the credentials
         """
@@ -74,7 +81,9 @@ class ClusterSession:
         self._kinds: dict[tuple[str, str], Any] = {}
         self._versions: dict[GroupVersion, list[Any]] = {}
         self._discovery_lock = threading.Lock()
-        pool = interruptible.InterruptiblePoolManager(
+        pool = PoolManager(
+            vim_connection.SSRF_POLICY,
+            limits,
             maxsize=POOL_SIZE,
             ssl_context=connection.ssl_context(),
             retries=False,  # callers decide what may be sent twice
@@ -197,6 +206,8 @@ class ClusterSession:
             raise errors.VimUnavailable(
                 f"The cluster {self.endpoint} does not answer: {reason}"
             ) from error
+        except errors.PeerFailed as error:  # the response is too large
+            raise errors.VimRejected(str(error)) from error
         except (msgspec.DecodeError, AttributeError, ValueError) as error:
             raise errors.VimUnreachable(
                 f"The server at {self.endpoint} is not a Kubernetes API server."

@@ -52,6 +52,7 @@ from tacker_cnf.drivers.kubernetes.package_change import (
 from tacker_cnf.drivers.kubernetes.plan import KubernetesPlan, ObjectPlan
 from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
 from tacker_cnf.drivers.parameters import HealParameters, ParameterTypes
+from tacker_cnf.http_client import clients
 from tacker_cnf.lcm.change import ALL, State
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
@@ -80,7 +81,9 @@ class KubernetesDriver:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._all = conf
         self._conf = conf.kubernetes
-        self._pool = ClusterPool(self._conf.request_timeout)
+        self._pool = ClusterPool(
+            self._conf.request_timeout, clients.options_from_conf(conf).limits
+        )
 
     vim_type = cluster_connection.VIM_TYPE
 

@@ -6,6 +6,7 @@ from typing import TypeVar
 from tacker_cnf import errors
 from tacker_cnf.drivers.openstack import api_errors
 from tacker_cnf.drivers.openstack.openstack_connection import Connection
+from tacker_cnf.http_client.exchange import ExchangeLimits
 
 T = TypeVar("T")
 
@@ -13,17 +14,19 @@ T = TypeVar("T")
 class OpenstackApi:
     """Keystone session and service clients of one OpenStack, shared."""
 
-    def __init__(self, connection: Connection, timeout: float) -> None:
+    def __init__(
+        self, connection: Connection, timeout: float, limits: ExchangeLimits
+    ) -> None:
         """Create the clients; no request is sent yet.
 
-        :param timeout: seconds for each response
+        :param timeout: seconds to wait for each part of a response
         """
         from tacker_cnf.drivers.openstack import library
 
         self.library = library
         self.endpoint = connection.endpoint
         self._region = connection.region
-        self.session = library.session(connection, timeout)
+        self.session = library.session(connection, timeout, limits)
         self.client = library.heat(self.session, connection.region)
         self.images = library.glance(self.session, connection.region)
         self.servers = library.nova(self.session, connection.region)
@@ -35,6 +38,8 @@ class OpenstackApi:
         """
         try:
             return request()
+        except errors.PeerFailed as error:  # the response is too large
+            raise errors.VimRejected(str(error)) from error
         except self.library.HEAT_ERROR as error:
             raise api_errors.heat_error(
                 int(error.code), error.message

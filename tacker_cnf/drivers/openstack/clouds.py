@@ -11,6 +11,7 @@ from tacker_cnf.drivers.openstack.glance import Glance
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.nova import Nova
 from tacker_cnf.drivers.openstack.openstack_connection import Connection
+from tacker_cnf.http_client.exchange import DEFAULT_LIMITS, ExchangeLimits
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
@@ -21,8 +22,11 @@ MAX_SESSIONS: Final = 256
 class Clouds:
     """Caches a session with its service catalogue for each OpenStack."""
 
-    def __init__(self, timeout: float) -> None:
+    def __init__(
+        self, timeout: float, limits: ExchangeLimits = DEFAULT_LIMITS
+    ) -> None:
         self._timeout = timeout
+        self._limits = limits
         self._lock = threading.Lock()
         self._apis: dict[str, OpenstackApi] = {}
 
@@ -58,7 +62,7 @@ class Clouds:
         key = hashlib.sha256(msgspec.json.encode(connection)).hexdigest()
         with self._lock:
             api = self._apis.pop(key, None)
-            api = api or OpenstackApi(connection, self._timeout)
+            api = api or OpenstackApi(connection, self._timeout, self._limits)
             self._apis[key] = api  # most recently used last
             while len(self._apis) > MAX_SESSIONS:
                 self._apis.pop(next(iter(self._apis)))

@@ -40,6 +40,7 @@ from tacker_cnf.drivers.openstack.stack_task import (
 )
 from tacker_cnf.drivers.openstack.stacks import Stack, Tree
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
+from tacker_cnf.http_client import clients
 from tacker_cnf.lcm.change import Change
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.runtime.cancellation import Deadline
@@ -60,7 +61,9 @@ class OpenstackDriver:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._root_conf = conf
         self._conf = conf.openstack
-        self._clouds = Clouds(self._conf.request_timeout)
+        self._clouds = Clouds(
+            self._conf.request_timeout, clients.options_from_conf(conf).limits
+        )
         self._user_data: UserData = ChosenUserData(limits_of(conf))
 
     vim_type = openstack_connection.VIM_TYPE

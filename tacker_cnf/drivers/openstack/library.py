@@ -11,8 +11,10 @@ from keystoneauth1 import adapter, exceptions
 from keystoneauth1 import session as keystone
 from keystoneauth1.identity import v3
 
-from tacker_cnf.drivers import interruptible
+from tacker_cnf.drivers import vim_connection
 from tacker_cnf.drivers.openstack.openstack_connection import Connection
+from tacker_cnf.http_client.exchange import ExchangeLimits
+from tacker_cnf.http_client.pool_manager import PoolManager
 
 #: connections to one host that are kept open
 MAX_POOLED_CONNECTIONS: Final = 64
@@ -35,10 +37,13 @@ ANY_ERROR: Final = (exceptions.ClientException, exc.BaseException)
 
 
 class _Adapter(requests.adapters.HTTPAdapter):
-    """Uses one TLS context; its sockets can be interrupted."""
+    """Uses one TLS context, and connections within limits."""
 
-    def __init__(self, context: ssl.SSLContext) -> None:
+    def __init__(
+        self, context: ssl.SSLContext, limits: ExchangeLimits
+    ) -> None:
         self._context = context
+        self._limits = limits
         super().__init__(
             pool_connections=4, pool_maxsize=MAX_POOLED_CONNECTIONS
         )
@@ -50,7 +55,9 @@ class _Adapter(requests.adapters.HTTPAdapter):
         block: bool = False,  # noqa: FBT002
         **_options: Any,
     ) -> None:
-        self.poolmanager = interruptible.InterruptiblePoolManager(
+        self.poolmanager = PoolManager(
+            vim_connection.SSRF_POLICY,
+            self._limits,
             num_pools=connections,
             maxsize=maxsize,
             block=block,
@@ -69,15 +76,17 @@ class _Adapter(requests.adapters.HTTPAdapter):
         """Do nothing: the context verifies the certificate."""
 
 
-def session(connection: Connection, timeout: float) -> Any:
+def session(
+    connection: Connection, timeout: float, limits: ExchangeLimits
+) -> Any:
     """Create a session that authenticates at the first request, and again
     when its token has expired.
 
-    :param timeout: seconds for each response
+    :param timeout: seconds to wait for each part of a response
     """
     http_session = requests.Session()
     http_session.trust_env = False  # ignore proxies and netrc of the host
-    adapter = _Adapter(connection.ssl_context())
+    adapter = _Adapter(connection.ssl_context(), limits)
     for scheme in ("http://", "https://"):
         http_session.mount(scheme, adapter)
     plugin = (

@@ -1,0 +1,192 @@
+"""Connections for client libraries that are built on urllib3.
+
+They are made to allowed addresses only, send changes only within a lease, and
+end with the limits of an exchange or a forceful cancellation.
+"""
+
+import functools
+import http.client
+import io
+import socket
+from typing import Any, Final
+
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    NameResolutionError,
+    NewConnectionError,
+)
+from urllib3.util import connection as urllib3_connection
+
+from tacker_cnf.http_client.exchange import (
+    Exchange,
+    ExchangeLimits,
+    interruptible,
+)
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
+from tacker_cnf.runtime.cancellation import CancelToken
+
+#: methods of requests that change nothing
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class _Reader(io.RawIOBase):
+    """A response, read from its socket within the limits of the exchange."""
+
+    def __init__(
+        self, raw: io.RawIOBase, sock: socket.socket, exchange: Exchange
+    ) -> None:
+        self._raw = raw
+        self._sock = sock
+        self._exchange = exchange
+        self._timeout = sock.gettimeout()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read what the socket has.
+
+        :raises TimeoutError: a part, or the complete response, is late
+        :raises PeerFailed: the response is too large
+        :raises VnfmError: the work was cancelled forcefully
+        """
+        remaining = self._exchange.remaining
+        if self._timeout is None or remaining < self._timeout:
+            self._sock.settimeout(remaining)
+        with interruptible(self._sock):
+            size: int | None = self._raw.readinto(buffer)
+        self._exchange.count(size or 0)
+        return size
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    def __init__(
+        self,
+        sock: socket.socket,
+        *args: Any,
+        exchange: Exchange,
+        **options: Any,
+    ) -> None:
+        super().__init__(sock, *args, **options)
+        reader = _Reader(self.fp.detach(), sock, exchange)
+        self.fp = io.BufferedReader(reader)
+
+
+class HttpConnection(HTTPConnection):
+    """A connection with a policy and limits."""
+
+    def __init__(
+        self,
+        *args: Any,
+        ssrf_policy: SsrfPolicy,
+        limits: ExchangeLimits,
+        **options: Any,
+    ) -> None:
+        super().__init__(*args, **options)
+        self._ssrf_policy = ssrf_policy
+        self._limits = limits
+
+    def _new_conn(self) -> socket.socket:
+        """Connect to the first address of the host that accepts it.
+
+        :raises Forbidden: the policy does not allow an address
+        """
+        try:
+            return self._connect()
+        except socket.gaierror as error:
+            raise NameResolutionError(self.host, self, error) from error
+        except TimeoutError as error:
+            raise ConnectTimeoutError(
+                self, f"no connection to {self.host} in time"
+            ) from error
+        except OSError as error:
+            raise NewConnectionError(self, str(error)) from error
+
+    def _connect(self) -> socket.socket:
+        *others, last = self._ssrf_policy.resolve_now(self.host, self.port)
+        for address in others:
+            try:
+                return self._connect_to(address)
+            except OSError:
+                continue
+        return self._connect_to(last)
+
+    def _connect_to(self, address: str) -> socket.socket:
+        return urllib3_connection.create_connection(
+            (address, self.port),
+            self.timeout,
+            socket_options=self.socket_options,
+        )
+
+    def request(self, method: str, *args: Any, **options: Any) -> None:
+        """Send a request; a change is sent only within the lease.
+
+        :raises VnfmError: the lease does not allow a change
+        """
+        cancel_token = CancelToken.current()
+        if cancel_token and method.upper() not in SAFE_METHODS:
+            if self.sock is None:  # connecting takes time: do it before
+                self.connect()
+            cancel_token.check_lease()
+        super().request(method, *args, **options)
+
+    def getresponse(self) -> Any:
+        """Read the response.
+
+        A longer timeout of the request, as that of a watch, is that of the
+        complete exchange too.
+        """
+        timeout = max(self._limits.timeout, self.timeout or 0.0)
+        limits = ExchangeLimits(
+            timeout=timeout,
+            max_bytes=self._limits.max_bytes,
+            clock=self._limits.clock,
+        )
+        self.response_class = functools.partial(  # type: ignore[assignment]
+            _Response, exchange=Exchange(limits, self.host)
+        )
+        return super().getresponse()
+
+
+class HttpsConnection(HttpConnection, HTTPSConnection):
+    pass
+
+
+class _HttpPool(HTTPConnectionPool):
+    ConnectionCls = HttpConnection
+
+
+class _HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = HttpsConnection
+
+
+class PoolManager(urllib3.PoolManager):
+    """Pool manager of connections with a policy and limits."""
+
+    def __init__(
+        self,
+        ssrf_policy: SsrfPolicy,
+        limits: ExchangeLimits,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.pool_classes_by_scheme = {
+            "http": _HttpPool,
+            "https": _HttpsPool,
+        }
+        self._connection_options = {
+            "ssrf_policy": ssrf_policy,
+            "limits": limits,
+        }
+
+    def _new_pool(self, *args: Any, **options: Any) -> HTTPConnectionPool:
+        pool = super()._new_pool(*args, **options)
+        pool.conn_kw |= self._connection_options
+        return pool
