@@ -1,6 +1,5 @@
 """Runs the steps of an operation: a start, a retry or a rollback."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -52,9 +51,6 @@ class Runner:
                 self._recorder.save_log(NO_SCRIPT_MESSAGE)
             self._recorder.record_step(run, Event.DONE, None)
             return
-        self._run_steps(run, plan)
-
-    def _run_steps(self, run: Run, plan: Sequence[Step]) -> None:
         next_steps = [step.name for step in plan[1:]] + [None]
         for step, next_step in zip(plan, next_steps, strict=True):
             try:

@@ -11,7 +11,7 @@ from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.management_scripts import ManagementScripts
 from tacker_cnf.conductor.run import Run, infra_task
 from tacker_cnf.conductor.vim_resolver import VimResolver
-from tacker_cnf.drivers.base import InfraTask, TaskContext
+from tacker_cnf.drivers.base import TaskContext
 from tacker_cnf.lcm import grant_overrides, grant_plan
 from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.instantiated_info import InfraResult
@@ -76,8 +76,7 @@ class Steps:
         """
         functions: dict[str, Callable[[Run], Run]] = {GRANT: self._grant}
         if run.operation.changes_vim:
-            functions |= {INFRA: self._change_infra}
-            functions |= {RESTORE: self._restore_infra}
+            functions |= dict.fromkeys((INFRA, RESTORE), self._change_infra)
         if self._scripts.has_script(run, "start"):
             functions[PREAMBLE] = lambda run: self._scripts.run(run, "start")
         if self._scripts.has_script(run, "end"):
@@ -165,20 +164,11 @@ class Steps:
         return run
 
     def _change_infra(self, run: Run) -> Run:
-        """Call the driver to make the change.
+        """Let the driver make the change, or restore the state before it.
 
         :raises InfraError: the VIM is unreachable, or rejects a request
         """
-        return self._execute(run, infra_task(run))
-
-    def _restore_infra(self, run: Run) -> Run:
-        """Call the driver to restore the state before the operation.
-
-        :raises InfraError: the VIM is unreachable, or rejects a request
-        """
-        return self._execute(run, infra_task(run, restore=True))
-
-    def _execute(self, run: Run, task: InfraTask) -> Run:
+        task = infra_task(run, restore=run.is_rollback)
         plan = run.vims.driver.plan(task)
         LOG.info(
             "Change planned: operation=%s actions=%s warnings=%s",

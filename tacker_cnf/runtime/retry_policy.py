@@ -101,7 +101,13 @@ class RetryPolicy:
         for delay in itertools.chain(self._delays, last_delay):
             self.cancel_token.raise_if_cancelled()
             try:
-                return self._attempt(attempt)
+                with self.cancel_token.scope():
+                    result = attempt()
+                self._current_timeout = self._outage_timeout
+                return result
+            except errors.VimRejected:  # so the VIM is reachable
+                self._current_timeout = self._outage_timeout
+                raise
             except retried as error:
                 if outage_deadline.passed:
                     raise
@@ -109,13 +115,3 @@ class RetryPolicy:
                 level = log.DEBUG
                 self.cancel_token.wait(min(delay, outage_deadline.remaining))
         raise AssertionError("unreachable")
-
-    def _attempt(self, attempt: Callable[[], T]) -> T:
-        try:
-            with self.cancel_token.scope():
-                result = attempt()
-        except errors.VimRejected:  # so the VIM is reachable
-            self._current_timeout = self._outage_timeout
-            raise
-        self._current_timeout = self._outage_timeout
-        return result

@@ -168,7 +168,7 @@ class OperationService:
         preconditions: Preconditions,
         check: Callable[[], Snapshot],
     ) -> str:
-        def attempt() -> str:
+        def reserve() -> str:
             instance, vim_connections, generation = check()
             op_occ = _new_op_occ(instance.id, op, request)
             self._store.write(
@@ -184,12 +184,13 @@ class OperationService:
             self._rpc.wake(op_occ.id)
             return op_occ.id
 
-        return run_once(
-            self._store,
-            context,
-            preconditions,
-            lambda: _retry_if_stale(attempt),
-        )
+        def accept() -> str:
+            for _ in range(MAX_ATTEMPTS - 1):
+                with contextlib.suppress(errors.Stale):
+                    return reserve()
+            return reserve()
+
+        return run_once(self._store, context, preconditions, accept)
 
     def _check_modification(
         self,
@@ -525,17 +526,6 @@ def _with_waiting(op_occ: VnfLcmOpOcc) -> VnfLcmOpOcc:
     last_progress = f" (at {op_occ.progress})" if op_occ.progress else ""
     progress = f"{WAITING_FOR_CONDUCTOR}{last_progress}"
     return msgspec.structs.replace(op_occ, progress=progress)
-
-
-def _retry_if_stale(attempt: Callable[[], str]) -> str:
-    """Check a request again if the instance changed before it was reserved.
-
-    :raises Stale: the instance changed MAX_ATTEMPTS times
-    """
-    for _ in range(MAX_ATTEMPTS - 1):
-        with contextlib.suppress(errors.Stale):
-            return attempt()
-    return attempt()
 
 
 def _new_op_occ(
