@@ -20,7 +20,7 @@ from tacker_cnf.db.session import (
 )
 from tacker_cnf.drivers.base import Checkpoint
 from tacker_cnf.lcm import resource_changes, states
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.sol.problem import ProblemDetails
 
@@ -46,7 +46,7 @@ class OperationRecorder:
         event: Event,
         step: str | None,
         problem: ProblemDetails | None = None,
-        found: InfraResult | None = None,
+        found: Observed | None = None,
     ) -> bool:
         """Record the end of a step; return whether the operation continues.
 
@@ -174,7 +174,7 @@ def _result(
     event: Event,
     step: str | None,
     problem: ProblemDetails | None,
-    found: InfraResult | None,
+    found: Observed | None,
 ) -> Result:
     """Build the result of a step."""
     before = run.instance.instantiated_vnf_info

@@ -14,7 +14,7 @@ from tacker_cnf.lcm import (
     script_output,
 )
 from tacker_cnf.lcm.change import Change, flavour_of
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.operations.base import Modifications, Operation
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
@@ -41,7 +41,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     grant_request: GrantRequest | None = None
     grant: Grant | None = None
     #: what the driver has found after its work
-    result: InfraResult | None = None
+    result: Observed | None = None
     #: changes of the instance by its scripts
     script_changes: InstanceChanges = InstanceChanges()
     #: the VIMs that the VNF provides from the end of this step on; None: no
@@ -118,7 +118,7 @@ def _instance_after_infra(run: Run) -> VnfInstance:
         run.instance.instantiated_vnf_info,
         reached,
         flavour_of(vnfd, reached.flavour_id),
-        run.result or InfraResult(),
+        run.result or Observed(),
         run.instance.metadata,
     )
     return instantiated_info.set_instantiated(

@@ -14,7 +14,7 @@ from tacker_cnf.conductor.vim_resolver import VimResolver
 from tacker_cnf.drivers.base import TaskContext
 from tacker_cnf.lcm import grant_overrides, grant_plan
 from tacker_cnf.lcm.change import flavour_of
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -91,7 +91,7 @@ class Steps:
             return steps[names.index(resumes_at) :]
         return steps
 
-    def observe(self, run: Run) -> InfraResult | None:
+    def observe(self, run: Run) -> Observed | None:
         """Read what a failed step left on the VIM; None: that failed."""
         # a cancelled operation may still read
         token = CancelToken(

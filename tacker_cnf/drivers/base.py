@@ -11,7 +11,7 @@ import msgspec
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.lcm import redaction
 from tacker_cnf.lcm.change import Change
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -242,14 +242,14 @@ class InfraDriver(Protocol[P]):
         :raises BadRequest: the package cannot manage the VNF
         """
 
-    def execute(self, plan: P, context: TaskContext) -> InfraResult:
+    def execute(self, plan: P, context: TaskContext) -> Observed:
         """Execute a plan, and wait until the VNF is ready, or all of its
         resources are deleted. What is on the VIM already is not repeated.
 
         :raises InfraError: the VIM failed, or was not ready in time
         """
 
-    def observe(self, task: InfraTask, context: TaskContext) -> InfraResult:
+    def observe(self, task: InfraTask, context: TaskContext) -> Observed:
         """Return the resources of the instance on the VIM; change nothing.
 
         :raises OperationInProgress: the task belongs to no operation, and the

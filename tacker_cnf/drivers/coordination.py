@@ -22,7 +22,7 @@ from tacker_cnf.lcm import (
     secret_masking,
     vnfc_ids,
 )
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.secret_masking import SecretMasker
 from tacker_cnf.scripts import protocol, runner
 from tacker_cnf.scripts.process import limits_of
@@ -96,7 +96,7 @@ class Coordination:
         return frozenset(entry.vdu_id for entry in self._params.vdu_params)
 
     def run(
-        self, vnfc: VnfcResourceInfo, address: str | None, found: InfraResult
+        self, vnfc: VnfcResourceInfo, address: str | None, found: Observed
     ) -> None:
         """Run the script for a VNFC.
 
@@ -138,7 +138,7 @@ class Coordination:
         vnfc: VnfcResourceInfo,
         vnfc_id: str,
         address: str | None,
-        found: InfraResult,
+        found: Observed,
     ) -> dict[str, Any]:
         """Build the input: the parameters of the VDU, ssh_ip (if known),
         is_rollback, LcmCoordRequest, inst and vnfc_info_id.
@@ -171,7 +171,7 @@ class Coordination:
                 return getattr(entry, f"{self._which}_vnfc_param")  # type: ignore[no-any-return]
         return {}
 
-    def _instance(self, found: InfraResult) -> Any:
+    def _instance(self, found: Observed) -> Any:
         """Return the instance with its present resources, as JSON values,
         without the credentials of its VIMs.
         """

@@ -19,7 +19,7 @@ from tacker_cnf.drivers.base import (
 )
 from tacker_cnf.lcm import grant_overrides
 from tacker_cnf.lcm.change import ALL
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
@@ -61,7 +61,7 @@ class FakeDriver:
     def validate_package(self, task: InfraTask) -> None:
         self._hook("plan", task)
 
-    def execute(self, plan: Plan, context: TaskContext) -> InfraResult:
+    def execute(self, plan: Plan, context: TaskContext) -> Observed:
         task = plan.task
         desired, replace = task.change.desired, task.change.replace
         verb = "apply" if desired else "destroy"
@@ -69,7 +69,7 @@ class FakeDriver:
         with self._lock:
             existing = self.vnfcs.pop(task.instance.id, ())
             if desired is None:
-                return InfraResult()
+                return Observed()
             to_delete = () if replace == ALL else [v.id for v in replace]
             self.vnfcs[task.instance.id] = tuple(
                 vnfc
@@ -79,13 +79,13 @@ class FakeDriver:
         self._fill(task, desired.counts)
         return self._found(task)
 
-    def observe(self, task: InfraTask, context: TaskContext) -> InfraResult:
+    def observe(self, task: InfraTask, context: TaskContext) -> Observed:
         self._hook("observe", FakeCall(task, context))
         return self._found(task)
 
-    def _found(self, task: InfraTask) -> InfraResult:
+    def _found(self, task: InfraTask) -> Observed:
         desired = task.change.desired
-        return InfraResult(
+        return Observed(
             vnfc_resource_info=self.vnfcs.get(task.instance.id, ()),
             metadata=desired.parameters if desired else {},
         )

@@ -34,7 +34,7 @@ from tacker_cnf.vnfd.model import Flavour
 UNMATCHED: Final = "unmatched_counts"
 
 
-class InfraResult(msgspec.Struct, frozen=True, kw_only=True):
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """The resources that a driver found on the VIM after its work."""
 
     vnfc_resource_info: tuple[VnfcResourceInfo, ...] = ()
@@ -51,7 +51,7 @@ def build_running_info(
     before: InstantiatedVnfInfo | None,
     state: State,
     flavour: Flavour,
-    found: InfraResult,
+    found: Observed,
     metadata: Mapping[str, Any] = {},
 ) -> InstantiatedVnfInfo:
     """Build instantiatedVnfInfo of a running instance.
@@ -83,7 +83,7 @@ def build_running_info(
 
 def update_resources(
     info: InstantiatedVnfInfo,
-    found: InfraResult,
+    found: Observed,
     metadata: Mapping[str, Any],
 ) -> InstantiatedVnfInfo:
     """Update the resources in instantiatedVnfInfo, and nothing else.

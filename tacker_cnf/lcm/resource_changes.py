@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.vnfc_ids import LOST
 from tacker_cnf.sol.virtual_link import (
     ExtLinkPortInfo,
@@ -24,15 +24,15 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
     VirtualLinkChangeType,
 )
 
-Info = InstantiatedVnfInfo | InfraResult
+Info = InstantiatedVnfInfo | Observed
 
 
 def between(
-    before: InstantiatedVnfInfo | None, after: InfraResult | None
+    before: InstantiatedVnfInfo | None, after: Observed | None
 ) -> ResourceChanges:
     """Compare an instance before an operation with what the driver found."""
-    old: Info = before or InfraResult()
-    new: Info = after or InfraResult()
+    old: Info = before or Observed()
+    new: Info = after or Observed()
     return ResourceChanges(
         affected_vnfcs=tuple(_vnfcs(old, new)),
         affected_virtual_links=tuple(_links(old, new)),

@@ -8,7 +8,7 @@ import msgspec
 
 from tacker_cnf.lcm import instantiated_info
 from tacker_cnf.lcm.change import State
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo
 from tacker_cnf.vnfd import scaling
 from tacker_cnf.vnfd.model import Flavour
@@ -25,7 +25,7 @@ class LevelMatch(NamedTuple):
 def match_levels(
     current: State,
     flavour: Flavour,
-    found: InfraResult,
+    found: Observed,
     unmatched_before: Mapping[str, Any],
 ) -> LevelMatch:
     """Match the scale levels to the counted VNFCs, where counts match one.
@@ -58,7 +58,7 @@ def build_observed_info(
     before: InstantiatedVnfInfo | None,
     current: State,
     flavour: Flavour,
-    found: InfraResult,
+    found: Observed,
     metadata: Mapping[str, Any],
 ) -> InstantiatedVnfInfo:
     """Build instantiatedVnfInfo of a running instance from the resources that

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tacker_cnf import errors
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.sol.base import KeyValuePairs, Name, SolType
 from tacker_cnf.sol.connection_point import VnfExtCpInfo
 from tacker_cnf.sol.virtual_link import (
@@ -81,10 +81,10 @@ def merge(first: InstanceChanges, second: InstanceChanges) -> InstanceChanges:
 
 def apply_to_result(
     instance: VnfInstance,
-    result: InfraResult | None,
+    result: Observed | None,
     changes: InstanceChanges,
     vdus: Iterable[str],
-) -> InfraResult | None:
+) -> Observed | None:
     """Apply a script's changes to the resources that the driver found.
 
     :param result: None: the driver has not listed them
@@ -96,8 +96,8 @@ def apply_to_result(
     if info_changes is UNSET or not (result or info):
         return result
     _check(info_changes, frozenset(vdus))
-    names = InfraResult.__struct_fields__
-    current = result or InfraResult(**{n: getattr(info, n) for n in names})
+    names = Observed.__struct_fields__
+    current = result or Observed(**{n: getattr(info, n) for n in names})
     return msgspec.structs.replace(current, **_set_fields(info_changes))
 
 

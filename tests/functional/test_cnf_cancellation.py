@@ -12,7 +12,7 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.lcm.change import State
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.sol.common import VimConnectionInfo
 from tests.factories import a_context, with_change
@@ -60,7 +60,7 @@ class CancellationCase(CnfCase):
             errors.Cancelled("Cancelled."), forceful=forceful
         )
 
-    def execute(self, task: InfraTask) -> InfraResult:
+    def execute(self, task: InfraTask) -> Observed:
         context = a_context(
             cancel_token=self.cancel_token,
             report_progress=self.report_progress,

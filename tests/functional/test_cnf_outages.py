@@ -7,7 +7,7 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.lcm.change import ALL
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.runtime.clock import Clock
 from tests.factories import a_context, with_change
@@ -74,12 +74,12 @@ class TestOutages(CnfCase):
         self,
         task: InfraTask,
         on_progress: Callable[[str], None] = lambda _: None,
-    ) -> InfraResult:
+    ) -> Observed:
         return self.driver.execute(
             self.driver.plan(task), self.context(on_progress)
         )
 
-    def instantiate(self) -> tuple[InfraTask, InfraResult]:
+    def instantiate(self) -> tuple[InfraTask, Observed]:
         task = self.vnfm.infra_task()
         return task, self.execute(task)
 

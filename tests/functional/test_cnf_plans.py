@@ -9,7 +9,7 @@ from tacker_cnf.drivers.base import Action, ActionType, Plan, TaskContext
 from tacker_cnf.drivers.kubernetes.cluster_connection import VIM_TYPE
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tests.fixtures.cluster import APPS, CORE, RBAC, CnfCase
 from tests.functional.test_cnf_change_package import (
     CONFIG,
@@ -45,7 +45,7 @@ class RecordingDriver(KubernetesDriver):
         super().__init__(conf)
         self.plans: list[Plan] = []
 
-    def execute(self, plan: Any, context: TaskContext) -> InfraResult:
+    def execute(self, plan: Any, context: TaskContext) -> Observed:
         self.plans.append(plan)
         return super().execute(plan, context)
 

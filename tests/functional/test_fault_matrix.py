@@ -18,7 +18,7 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import Plan, TaskContext
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.nfvo.fake import FakeNfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -66,8 +66,8 @@ class FaultyDriver:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def execute(self, plan: Plan, context: TaskContext) -> InfraResult:
-        result: InfraResult = self._inner.execute(plan, context)
+    def execute(self, plan: Plan, context: TaskContext) -> Observed:
+        result: Observed = self._inner.execute(plan, context)
         if plan.task.instance.id in self.faults:
             raise errors.InfraError("the VIM failed half-way")
         return result

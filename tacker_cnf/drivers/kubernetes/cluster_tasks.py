@@ -15,7 +15,7 @@ from tacker_cnf.drivers.kubernetes.plan import ObjectPlan
 from tacker_cnf.drivers.kubernetes.plan_task import PlanTask
 from tacker_cnf.drivers.kubernetes.readiness import ObjectWaiter
 from tacker_cnf.drivers.progress import Progress
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfInstance
@@ -68,11 +68,11 @@ class ClusterTasks:
         for task in self.tasks:
             task.remove(task.all_owned(), task.pods(), grace)
 
-    def result(self) -> InfraResult:
+    def result(self) -> Observed:
         """Return the resources of the instance in all clusters."""
         info = self.instance.instantiated_vnf_info
         previous_vnfcs = info.vnfc_resource_info if info else ()
-        return InfraResult(
+        return Observed(
             vnfc_resource_info=tuple(
                 vnfc
                 for task in self.tasks

@@ -54,7 +54,7 @@ from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
 from tacker_cnf.drivers.parameters import HealParameters, ParameterTypes
 from tacker_cnf.http_client import clients
 from tacker_cnf.lcm.change import ALL, State
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -125,16 +125,14 @@ class KubernetesDriver:
     def validate_package(self, task: InfraTask) -> None:
         workloads.check_names(task)
 
-    def execute(
-        self, plan: KubernetesPlan, context: TaskContext
-    ) -> InfraResult:
+    def execute(self, plan: KubernetesPlan, context: TaskContext) -> Observed:
         task, change, objects = plan.task, plan.task.change, plan.objects
         cluster_tasks = self._connect(
             task, context, objects.after, plan.assignment
         )
         if change.desired is None:
             cluster_tasks.remove(change.grace)
-            return InfraResult()
+            return Observed()
         if change.replace == ALL:
             healing.delete_all(cluster_tasks.tasks, context)
             cluster_tasks.execute(objects)
@@ -176,7 +174,7 @@ class KubernetesDriver:
             ),
         )
 
-    def observe(self, task: InfraTask, context: TaskContext) -> InfraResult:
+    def observe(self, task: InfraTask, context: TaskContext) -> Observed:
         assignment = cluster_assignment.assign_clusters(task)
         return self._connect(task, context, _render(task), assignment).result()
 

@@ -42,7 +42,7 @@ from tacker_cnf.drivers.openstack.stacks import Stack, Tree
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
 from tacker_cnf.http_client import clients
 from tacker_cnf.lcm.change import Change
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.scripts.process import limits_of
@@ -100,7 +100,7 @@ class OpenstackDriver:
     def validate_package(self, task: InfraTask) -> None:
         """Accept any: the package's scripts handle the stack."""
 
-    def execute(self, plan: Plan, context: TaskContext) -> InfraResult:
+    def execute(self, plan: Plan, context: TaskContext) -> Observed:
         task = plan.task
         if task.change.desired is None:
             return self._delete(task, context)
@@ -158,18 +158,18 @@ class OpenstackDriver:
             fields,
         )
 
-    def _delete(self, task: InfraTask, context: TaskContext) -> InfraResult:
+    def _delete(self, task: InfraTask, context: TaskContext) -> Observed:
         seconds = self._termination_timeout(task.change)
         stack_task = self._stack_task(task, context, seconds)
         found = stack_task.find()
         if found is None:
-            return InfraResult()
+            return Observed()
         if seconds and found.action != "DELETE":
             graceful_termination.wait_for_vnf(context, seconds)
         stack_task.remove(found)
-        return InfraResult()
+        return Observed()
 
-    def observe(self, task: InfraTask, context: TaskContext) -> InfraResult:
+    def observe(self, task: InfraTask, context: TaskContext) -> Observed:
         stack_task = self._stack_task(task, context)
         found = stack_task.find()
         if found is None:

@@ -15,7 +15,7 @@ import msgspec
 from tacker_cnf.drivers.openstack import addresses, connectivity
 from tacker_cnf.drivers.openstack.stacks import PORT, Resource, Stack, Tree
 from tacker_cnf.lcm.change import State
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.vnf_instance import (
@@ -151,7 +151,7 @@ def build_result(
     flavour: Flavour,
     location: "StackLocation",
     ports: addresses.Ports,
-) -> InfraResult:
+) -> Observed:
     """Build the instantiatedVnfInfo of a stack.
 
     :param ports: the ports with known addresses
@@ -163,7 +163,7 @@ def build_result(
             links.attach(cpd, vnfc.id, port.physical_id, vnfc.index)
         for cpd in _cps_without_port(vnfc, flavour):
             links.attach_provided(cpd, vnfc.id, vnfc.index)
-    return InfraResult(
+    return Observed(
         vnfc_resource_info=tuple(
             _resource_info(v, links.vnfc_cps(v.id), stack, location)
             for v in found
@@ -192,12 +192,12 @@ def build_result_without_stack(
     flavour: Flavour,
     location: "StackLocation",
     metadata: Mapping[str, Any],
-) -> InfraResult:
+) -> Observed:
     """Build the instantiatedVnfInfo of an instance whose stack is deleted:
     external and externally managed links, and metadata.
     """
     links = connectivity.Links(state, flavour, location.key, {})
-    return InfraResult(
+    return Observed(
         ext_virtual_link_info=links.external(),
         ext_managed_virtual_link_info=links.managed(),
         metadata=metadata,

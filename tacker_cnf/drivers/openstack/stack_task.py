@@ -33,7 +33,7 @@ from tacker_cnf.drivers.openstack.zones import ZoneFallback
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.lcm import merge
 from tacker_cnf.lcm.change import State, flavour_of
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 from tacker_cnf.vnfd.base_hot import BaseHot
@@ -367,7 +367,7 @@ class StackTask:
         self,
         stack: Stack,
         find_deleted: Callable[[Tree], Collection[str]] = lambda _: (),
-    ) -> InfraResult:
+    ) -> Observed:
         """Build the instantiatedVnfInfo of a stack.
 
         :param find_deleted: returns the ids of resources in the tree that do
@@ -383,7 +383,7 @@ class StackTask:
             self.heat.ports(stack),
         )
 
-    def result_without_stack(self) -> InfraResult:
+    def result_without_stack(self) -> Observed:
         """Build the instantiatedVnfInfo of a VNF whose stack is deleted."""
         info = self._task.instance.instantiated_vnf_info
         return inventory.build_result_without_stack(
@@ -393,7 +393,7 @@ class StackTask:
             info.metadata if info else {},
         )
 
-    def checked_result(self, stack: Stack) -> InfraResult:
+    def checked_result(self, stack: Stack) -> Observed:
         """Build the instantiatedVnfInfo of a complete stack.
 
         :raises NotReady: the stack has fewer VNFCs than the desired state
@@ -416,7 +416,7 @@ class StackTask:
         return result
 
     def coordinate(
-        self, scripts: Coordination, stack: Stack, checked_result: InfraResult
+        self, scripts: Coordination, stack: Stack, checked_result: Observed
     ) -> None:
         """Run the coordination script, if any, for each VNFC of the VDUs in
         the request.

@@ -2,7 +2,7 @@ import msgspec
 import testtools
 
 from tacker_cnf.lcm import instantiated_info
-from tacker_cnf.lcm.instantiated_info import UNMATCHED, InfraResult
+from tacker_cnf.lcm.instantiated_info import UNMATCHED, Observed
 from tacker_cnf.lcm.operations.instantiate import Instantiate
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
@@ -24,7 +24,7 @@ from tests.factories import (
 
 
 def running(
-    before: InstantiatedVnfInfo | None, found: InfraResult
+    before: InstantiatedVnfInfo | None, found: Observed
 ) -> InstantiatedVnfInfo:
     return instantiated_info.build_running_info(
         before, a_state(), a_flavour(), found
@@ -37,7 +37,7 @@ class TestRunning(testtools.TestCase):
             scale_levels={"web_aspect": 2}, localization_language="en"
         )
         vnfc = a_vnfc("web-1", uid="1")
-        found = InfraResult(
+        found = Observed(
             vnfc_resource_info=(vnfc,), metadata={"namespace": "here"}
         )
         self.assertEqual(
@@ -56,7 +56,7 @@ class TestRunning(testtools.TestCase):
         )
 
     def test_a_vnfc_id_is_built_from_vdu_and_resource(self) -> None:
-        found = InfraResult(vnfc_resource_info=(a_vnfc("web-7", "web"),))
+        found = Observed(vnfc_resource_info=(a_vnfc("web-7", "web"),))
         (vnfc,) = running(None, found).vnfc_info
         self.assertEqual("web-web-7", vnfc.id)
         self.assertEqual("web-7", vnfc.vnfc_resource_info_id)
@@ -74,9 +74,7 @@ class TestRunning(testtools.TestCase):
                 for v in before.vnfc_info
             ),
         )
-        found = InfraResult(
-            vnfc_resource_info=(a_vnfc("web-2"), a_vnfc("web-3"))
-        )
+        found = Observed(vnfc_resource_info=(a_vnfc("web-2"), a_vnfc("web-3")))
         after = running(before, found)
         self.assertEqual(
             {"web-web-2": properties, "web-web-3": {}},
@@ -164,7 +162,7 @@ class TestUnmatched(testtools.TestCase):
             (2, {}),
         ):
             vnfcs = self.info(web=web).vnfc_resource_info
-            found = InfraResult(vnfc_resource_info=vnfcs)
+            found = Observed(vnfc_resource_info=vnfcs)
             after = running(before, found)
             self.assertEqual(expected, instantiated_info.unmatched(after))
             after = running(None, found)
@@ -173,7 +171,7 @@ class TestUnmatched(testtools.TestCase):
     def test_an_update_of_the_resources_keeps_them(self) -> None:
         before = self.info("web_aspect")
         vnfc = a_vnfc("web-9")
-        found = InfraResult(vnfc_resource_info=(vnfc,), metadata={"b": 2})
+        found = Observed(vnfc_resource_info=(vnfc,), metadata={"b": 2})
         after = instantiated_info.update_resources(before, found, {})
         unmatched = {"web_aspect": {"web": 5}}
         self.assertEqual(

@@ -2,7 +2,7 @@ import msgspec
 import testtools
 
 from tacker_cnf.lcm import resource_changes
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.virtual_link import (
@@ -48,7 +48,7 @@ class TestBetween(testtools.TestCase):
         ]
         for before, after, removed, added in cases:
             found = resource_changes.between(
-                an_info(*before), InfraResult(vnfc_resource_info=after)
+                an_info(*before), Observed(vnfc_resource_info=after)
             ).affected_vnfcs
             self.assertEqual(
                 [
@@ -66,7 +66,7 @@ class TestBetween(testtools.TestCase):
 
     def test_vnfcs_without_immutable_ids_are_compared_by_name(self) -> None:
         before_info = an_info(a_vnfc("web-1"))
-        after = InfraResult(vnfc_resource_info=(a_vnfc("web-1"),))
+        after = Observed(vnfc_resource_info=(a_vnfc("web-1"),))
         self.assertEqual(
             ResourceChanges(), resource_changes.between(before_info, after)
         )
@@ -77,7 +77,7 @@ class TestBetween(testtools.TestCase):
             a_vnfc("web-1"), metadata={"flavor": "large"}
         )
         (change,) = resource_changes.between(
-            before_info, InfraResult(vnfc_resource_info=(other,))
+            before_info, Observed(vnfc_resource_info=(other,))
         ).affected_vnfcs
         self.assertEqual(ChangeType.MODIFIED, change.change_type)
 
@@ -92,7 +92,7 @@ class TestBetween(testtools.TestCase):
             an_info(
                 vnfc("same", "a", "b"), vnfc("less", "g"), vnfc("old", "e")
             ),
-            InfraResult(vnfc_resource_info=after),
+            Observed(vnfc_resource_info=after),
         ).affected_vnfcs
         kind = ChangeType
         self.assertEqual(
@@ -122,7 +122,7 @@ class TestBetween(testtools.TestCase):
 
         found = resource_changes.between(
             an_info(virtual_storage_resource_info=(storage("a"),)),
-            InfraResult(virtual_storage_resource_info=(storage("b"),)),
+            Observed(virtual_storage_resource_info=(storage("b"),)),
         ).affected_virtual_storages
         self.assertEqual(
             [("a", "REMOVED"), ("b", "ADDED")],
@@ -148,7 +148,7 @@ class TestBetween(testtools.TestCase):
         after = (link("stays", "p2", "p4"), link("added", "p5"))
         found = resource_changes.between(
             an_info(vnf_virtual_link_resource_info=before),
-            InfraResult(vnf_virtual_link_resource_info=after),
+            Observed(vnf_virtual_link_resource_info=after),
         ).affected_virtual_links
         self.assertEqual(
             [
@@ -177,7 +177,7 @@ class TestBetween(testtools.TestCase):
 
         found = resource_changes.between(
             an_info(ext_virtual_link_info=(link("a"),)),
-            InfraResult(ext_virtual_link_info=(link("b"),)),
+            Observed(ext_virtual_link_info=(link("b"),)),
         ).affected_ext_link_ports
         self.assertEqual(
             [("a", "REMOVED", "cp-a"), ("b", "ADDED", "cp-b")],
@@ -191,7 +191,7 @@ class TestBetween(testtools.TestCase):
 
     def test_attributes_of_a_vnfc(self) -> None:
         (change,) = resource_changes.between(
-            None, InfraResult(vnfc_resource_info=(ONE,))
+            None, Observed(vnfc_resource_info=(ONE,))
         ).affected_vnfcs
         self.assertEqual("web-1", change.id)
         self.assertEqual("web", change.vdu_id)
@@ -201,7 +201,7 @@ class TestBetween(testtools.TestCase):
     def test_a_lost_vnfc_is_removed(self) -> None:
         lost = msgspec.structs.replace(ONE, metadata={"lost": True})
         (change,) = resource_changes.between(
-            an_info(ONE), InfraResult(vnfc_resource_info=(lost,))
+            an_info(ONE), Observed(vnfc_resource_info=(lost,))
         ).affected_vnfcs
         self.assertEqual(ChangeType.REMOVED, change.change_type)
         self.assertEqual(
@@ -218,7 +218,7 @@ class TestBetween(testtools.TestCase):
             ext_link_ports=(port,),
             current_vnf_ext_cp_data=(),
         )
-        found = InfraResult(ext_virtual_link_info=(link,))
+        found = Observed(ext_virtual_link_info=(link,))
         self.assertEqual(
             ResourceChanges(), resource_changes.between(None, found)
         )
@@ -256,7 +256,7 @@ class TestBetween(testtools.TestCase):
             zone_id="z",
             metadata={"b": 2},
         )
-        found = InfraResult(
+        found = Observed(
             vnfc_resource_info=(vnfc,),
             vnf_virtual_link_resource_info=(link,),
             ext_virtual_link_info=(ext_link,),

@@ -3,7 +3,7 @@ from typing import Any
 import msgspec
 import testtools
 
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.scale_level_matching import (
     build_observed_info,
     match_levels,
@@ -13,11 +13,11 @@ from tacker_cnf.vnfd.model import Aspect
 from tests.factories import a_flavour, a_state, a_vdu, a_vnfc, an_info
 
 
-def found(web: int) -> InfraResult:
+def found(web: int) -> Observed:
     """Build a driver result of some web VNFCs and one agent."""
     agent = a_vnfc("agent-1", vdu="agent")
     webs = [a_vnfc(f"web-{number}") for number in range(web)]
-    return InfraResult(vnfc_resource_info=(agent, *webs))
+    return Observed(vnfc_resource_info=(agent, *webs))
 
 
 #: level and number of web before, found number, counts that matched no level
@@ -93,7 +93,7 @@ class TestMatchLevels(testtools.TestCase):
                 counts={f"vdu_{name}": 1 for name in names},
             ),
             flavour,
-            InfraResult(vnfc_resource_info=vnfcs),
+            Observed(vnfc_resource_info=vnfcs),
             {},
         )
         self.assertEqual(
@@ -136,7 +136,7 @@ class TestObservedInfo(testtools.TestCase):
             None,
             a_state(),
             a_flavour(),
-            InfraResult(vnfc_resource_info=(indexed,)),
+            Observed(vnfc_resource_info=(indexed,)),
             {"VDU_VNFc_mapping": {"web": ["first"]}},
         )
         self.assertEqual(["first"], [v.id for v in info.vnfc_info])

@@ -7,7 +7,7 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import script_output
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.script_output import InfoChanges, InstanceChanges
 from tests.factories import a_running_instance, a_vnfc, an_info, an_instance
 
@@ -57,35 +57,35 @@ class TestResult(testtools.TestCase):
     def apply(
         self,
         made: InstanceChanges,
-        result: InfraResult | None,
+        result: Observed | None,
         instance: Any = None,
-    ) -> InfraResult | None:
+    ) -> Observed | None:
         return script_output.apply_to_result(
             instance or a_running_instance(info=INFO), result, made, ["web"]
         )
 
     def test_changes_apply_to_what_the_driver_found(self) -> None:
-        result = InfraResult(vnfc_resource_info=(OLD,), metadata={"b": 2})
+        result = Observed(vnfc_resource_info=(OLD,), metadata={"b": 2})
         found = self.apply(changes(vnfc_resource_info=(NEW,)), result)
         self.assertEqual(
-            InfraResult(vnfc_resource_info=(NEW,), metadata={"b": 2}), found
+            Observed(vnfc_resource_info=(NEW,), metadata={"b": 2}), found
         )
 
     def test_or_to_the_instance(self) -> None:
         found = self.apply(changes(vnfc_resource_info=(NEW,)), None)
         self.assertEqual(
-            InfraResult(vnfc_resource_info=(NEW,), metadata={"a": 1}), found
+            Observed(vnfc_resource_info=(NEW,), metadata={"a": 1}), found
         )
 
     def test_no_resources(self) -> None:
         made = changes(vnfc_resource_info=(NEW,))
         self.assertIsNone(self.apply(made, None, an_instance()))
-        result = InfraResult(vnfc_resource_info=(OLD,))
+        result = Observed(vnfc_resource_info=(OLD,))
         found = self.apply(made, result, an_instance())
-        self.assertEqual(InfraResult(vnfc_resource_info=(NEW,)), found)
+        self.assertEqual(Observed(vnfc_resource_info=(NEW,)), found)
 
     def test_no_changes_of_resources(self) -> None:
-        result = InfraResult(vnfc_resource_info=(OLD,))
+        result = Observed(vnfc_resource_info=(OLD,))
         for made in (InstanceChanges(), InstanceChanges(metadata={"a": 1})):
             self.assertEqual(result, self.apply(made, result))
             self.assertIsNone(self.apply(made, None))

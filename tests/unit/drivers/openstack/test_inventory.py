@@ -9,7 +9,7 @@ from tacker_cnf.drivers.openstack.addresses import Port
 from tacker_cnf.drivers.openstack.inventory import StackLocation
 from tacker_cnf.drivers.openstack.stacks import Tree
 from tacker_cnf.lcm import connectivity
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.sol.common import (
     ExtManagedVirtualLinkData,
     ExtVirtualLinkData,
@@ -56,7 +56,7 @@ def ext_link(**configs: Any) -> ExtVirtualLinkData:
 
 def read(
     tree: Tree, nfv: Any = None, ports: Mapping[str, Port] = {}, **state: Any
-) -> InfraResult:
+) -> Observed:
     return inventory.build_result(
         stack_resources.a_stack(**nfv or {}),
         tree,

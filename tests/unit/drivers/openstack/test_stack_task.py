@@ -16,7 +16,7 @@ from tacker_cnf.drivers.openstack.stack_task import StackTask
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
 from tacker_cnf.lcm import instantiated_info
 from tacker_cnf.lcm.change import current_state
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.common import ResourceHandle, VnfExtCpData
 from tacker_cnf.sol.virtual_link import (
@@ -434,7 +434,7 @@ class TestMark(testtools.TestCase):
 
 
 class TestCheckedResult(testtools.TestCase):
-    def checked_result(self, *members: str) -> InfraResult:
+    def checked_result(self, *members: str) -> Observed:
         heat = ScriptedHeat("UPDATE_COMPLETE")
         heat.listing = stack_resources.grouped(*members)
         wanted = a_state(counts={"web": 2, "store": 1, "former": 1})
