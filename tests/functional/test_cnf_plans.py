@@ -5,12 +5,11 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from tacker_cnf.drivers.base import Action, ActionType, Plan, TaskContext
+from tacker_cnf.drivers.base import Action, ActionType, Plan
 from tacker_cnf.drivers.kubernetes.cluster_connection import VIM_TYPE
-from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL
-from tacker_cnf.lcm.instantiated_info import Observed
 from tests.fixtures.cluster import APPS, CORE, RBAC, CnfCase
+from tests.fixtures.recording_driver import RecordingDriver
 from tests.functional.test_cnf_change_package import (
     CONFIG,
     FORMER,
@@ -38,25 +37,12 @@ CLAIMS: Final = frozenset({"data-store-0"})
 Name = tuple[str, str]
 
 
-class RecordingDriver(KubernetesDriver):
-    """Records the plans that it executes."""
-
-    def __init__(self, conf: Any) -> None:
-        super().__init__(conf)
-        self.plans: list[Plan] = []
-
-    def execute(self, plan: Any, context: TaskContext) -> Observed:
-        self.plans.append(plan)
-        return super().execute(plan, context)
-
-
 class PlanCase(CnfCase):
     """A service with a recording driver."""
 
     def setUp(self) -> None:
         super().setUp()
-        self.driver = RecordingDriver(self.vnfm.conf)
-        self.vnfm.parts.drivers.install(VIM_TYPE, self.driver)
+        self.driver = RecordingDriver(self.vnfm.parts.drivers, VIM_TYPE)
 
     def bodies(self) -> dict[Name, Any]:
         """Return the objects of the VNF that have no controller, and the pods
