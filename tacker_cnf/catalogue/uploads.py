@@ -120,7 +120,7 @@ class Uploads:
         auth = None
         if request.user_name is not None and request.password is not None:
             auth = httpx.BasicAuth(request.user_name, request.password)
-        headers = {"Accept-Encoding": "identity", "Accept": "*/*"}
+        headers = {"Accept": "*/*"}
         limits = ExchangeLimits.of_file(self._timeout, self._clock)
         with (
             clients.client(
@@ -181,12 +181,6 @@ def _check(response: httpx.Response) -> None:
         hint = _HINTS.get(response.status_code, "")
         raise errors.PeerFailed(
             f"{host} answered {response.status_code}{hint}."
-        )
-    encoding = response.headers.get("Content-Encoding", "identity")
-    if encoding != "identity":
-        raise errors.PeerFailed(
-            f"{host} answered with Content-Encoding {encoding:.40}; only "
-            "identity is supported."
         )
 
 

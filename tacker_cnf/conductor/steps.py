@@ -1,6 +1,7 @@
 """The steps of an operation: each returns an updated Run."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -11,7 +12,7 @@ from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.management_scripts import ManagementScripts
 from tacker_cnf.conductor.run import Run, infra_task
 from tacker_cnf.conductor.vim_resolver import VimResolver
-from tacker_cnf.drivers.base import TaskContext
+from tacker_cnf.drivers.base import ActionType, Plan, TaskContext
 from tacker_cnf.lcm import grant_overrides, grant_plan
 from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.instantiated_info import Observed
@@ -170,14 +171,39 @@ class Steps:
         """
         task = infra_task(run, restore=run.is_rollback)
         plan = run.vims.driver.plan(task)
-        LOG.info(
-            "Change planned: operation=%s actions=%s warnings=%s",
-            run.op_occ.id,
-            " ".join(f"{a.type}:{a.kind}/{a.name}" for a in plan.actions),
-            " ".join(plan.warnings),
-        )
+        _log_plan(plan)
         result = run.vims.driver.execute(plan, self._context)
         return msgspec.structs.replace(run, result=result)
+
+
+def _log_plan(plan: Plan) -> None:
+    task = plan.task
+    counts = Counter(action.type for action in plan.actions)
+    LOG.info(
+        "Change planned: operation=%s %s",
+        task.operation_id,
+        " ".join(f"{kind.lower()}={counts[kind]}" for kind in ActionType),
+    )
+    for action in plan.actions:
+        LOG.debug(
+            "Action planned: operation=%s type=%s kind=%s name=%s vdu=%s "
+            "vnfc=%s reason=%s",
+            task.operation_id,
+            action.type,
+            action.kind,
+            action.name,
+            action.vdu_id,
+            action.vnfc_id,
+            action.reason,
+        )
+    for warning in plan.warnings:
+        LOG.warning(
+            "Change has side effects: operation=%s vnf_instance_id=%s "
+            "effect=%s",
+            task.operation_id,
+            task.instance.id,
+            warning,
+        )
 
 
 def _next_flavour(run: Run, flavour_id: str) -> Flavour | None:

@@ -22,7 +22,8 @@ OPTIONS = (
         "request_timeout",
         default=30.0,
         min=0.1,
-        help="Maximum seconds for a request to the API server of a cluster.",
+        help="Maximum seconds to wait for each part of the response of an API "
+        "server; [outgoing] exchange_timeout limits all parts together.",
     ),
     cfg.FloatOpt(
         "contact_timeout",

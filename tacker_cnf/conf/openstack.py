@@ -13,7 +13,8 @@ OPTIONS = (
         "request_timeout",
         default=30.0,
         min=0.1,
-        help="Maximum seconds for a request to Keystone or Heat.",
+        help="Maximum seconds to wait for each part of a response of Keystone "
+        "or Heat; [outgoing] exchange_timeout limits all parts together.",
     ),
     cfg.FloatOpt(
         "contact_timeout",

@@ -41,8 +41,9 @@ OPTIONS = (
         default=120.0,
         min=0.1,
         help="Maximum seconds from a request to the end of its response, for "
-        "all servers: VIMs, the NFVO and token endpoints. Downloads of VNF "
-        "packages have [catalogue] upload_timeout instead.",
+        "all servers: VIMs, the NFVO and token endpoints. A longer "
+        "request_timeout of a VIM applies to it instead, and to downloads of "
+        "VNF packages [catalogue] upload_timeout.",
     ),
     cfg.IntOpt(
         "max_response_bytes",

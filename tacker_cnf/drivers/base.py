@@ -109,7 +109,7 @@ class Plan:
     """What a driver does for a task. Drivers add what their execution needs."""
 
     task: InfraTask
-    #: in the order of execution; empty: nothing changes
+    #: in the order of execution; empty: request and packages change nothing
     actions: tuple[Action, ...]
     #: what the change interrupts or loses, as sentences
     warnings: tuple[str, ...] = ()

@@ -7,28 +7,25 @@ environment are ignored: a request is only sent to the URL of the caller.
 import contextlib
 import functools
 import logging
-import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from urllib import parse
 
+import httpcore
 import httpx
 import msgspec
 from oslo_config import cfg
 
 from tacker_cnf import errors
-from tacker_cnf.http_client import addresses
+from tacker_cnf.http_client import network_backend
 from tacker_cnf.http_client.exchange import (
     MEBIBYTE,
     Exchange,
     ExchangeLimits,
-    interruptible,
 )
+from tacker_cnf.http_client.network_backend import LimitedBackend, Resolver
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy, SsrfPolicyTransport
-
-#: returns the address of a host and port to connect to
-Resolver = Callable[[str, int], str]
 
 # they log headers, and URLs, which may contain a token
 for _name in ("httpx", "httpcore"):
@@ -54,6 +51,11 @@ class HttpClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_response_bytes: int = 64 * MEBIBYTE
 
     @property
+    def timeouts(self) -> httpx.Timeout:
+        """The timeouts of the parts of an exchange."""
+        return httpx.Timeout(self.timeout, connect=self.connect_timeout)
+
+    @property
     def limits(self) -> ExchangeLimits:
         """The limits of each exchange."""
         return ExchangeLimits(
@@ -67,59 +69,56 @@ def options_from_conf(conf: cfg.ConfigOpts) -> HttpClientOptions:
     return HttpClientOptions(**{name: conf.outgoing[name] for name in names})
 
 
-class LimitedTransport(httpx.BaseTransport):
+class LimitedTransport(httpx.HTTPTransport):
     """Ends an exchange at its limits, which the extension "limits" of a
     request overrides, and when the work of the thread is cancelled forcefully.
     """
 
     def __init__(
         self,
-        inner: httpx.BaseTransport,
-        limits: ExchangeLimits,
+        client_options: HttpClientOptions,
+        context: ssl.SSLContext,
         resolve: Resolver | None,
     ) -> None:
-        self._inner = inner
-        self._limits = limits
-        self._resolve = resolve
+        super().__init__(verify=context, trust_env=False)
+        # httpx has no option for it
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=context, network_backend=LimitedBackend(resolve)
+        )
+        self._limits = client_options.limits
+        self._timeouts = client_options.timeouts.as_dict()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        host = request.url.host
-        if self._resolve:
-            port = addresses.effective_port(request.url)
-            # the certificate has to be that of the name
-            request.extensions["sni_hostname"] = host
-            request.url = request.url.copy_with(host=self._resolve(host, port))
         limits = request.extensions.get("limits", self._limits)
-        exchange = Exchange(limits, host)
-        response = self._inner.handle_request(request)
-        stream = response.extensions["network_stream"]
-        response.stream = _LimitedStream(
-            response.stream, exchange, stream.get_extra_info("socket")
-        )
+        exchange = Exchange(limits, request.url.host)
+        # requests for a token, which a flow of authentication builds
+        request.extensions.setdefault("timeout", self._timeouts)
+        request.headers["Accept-Encoding"] = "identity"
+        with network_backend.scope(exchange):
+            response = super().handle_request(request)
+        try:
+            exchange.check_encoding(response.headers.get("Content-Encoding"))
+        except errors.PeerFailed:
+            response.close()
+            raise
+        response.stream = _LimitedStream(response.stream, exchange)
         return response
-
-    def close(self) -> None:
-        self._inner.close()
 
 
 class _LimitedStream(httpx.SyncByteStream):
     """The body of a response within the limits of its exchange."""
 
-    def __init__(
-        self, inner: Any, exchange: Exchange, sock: socket.socket
-    ) -> None:
+    def __init__(self, inner: Any, exchange: Exchange) -> None:
         self._inner = inner
         self._exchange = exchange
-        self._sock = sock
 
     def __iter__(self) -> Iterator[bytes]:
         chunks = iter(self._inner)
-        while self._exchange.remaining:
-            with interruptible(self._sock):
+        while True:
+            with network_backend.scope(self._exchange):
                 chunk = next(chunks, None)
             if chunk is None:
                 return
-            self._exchange.count(len(chunk))
             yield chunk
 
     def close(self) -> None:
@@ -146,12 +145,8 @@ def client(
     arguments = _client_arguments(
         client_options, use_client_certificate=use_client_certificate
     )
-    inner = httpx.HTTPTransport(verify=arguments["verify"], trust_env=False)
-    return httpx.Client(
-        **arguments,
-        transport=LimitedTransport(inner, client_options.limits, resolve),
-        **options,
-    )
+    transport = LimitedTransport(client_options, arguments["verify"], resolve)
+    return httpx.Client(**arguments, transport=transport, **options)
 
 
 def async_client(
@@ -181,12 +176,11 @@ def async_client(
 def _client_arguments(
     client_options: HttpClientOptions, *, use_client_certificate: bool
 ) -> dict[str, Any]:
-    connect = client_options.connect_timeout
     return {
         "verify": ssl_context(
             client_options, use_client_certificate=use_client_certificate
         ),
-        "timeout": httpx.Timeout(client_options.timeout, connect=connect),
+        "timeout": client_options.timeouts,
         "follow_redirects": False,
         "trust_env": False,
     }

@@ -27,7 +27,7 @@ class ExchangeLimits:
 
     @classmethod
     def of_file(
-        cls, timeout: float = math.inf, clock: Clock = SYSTEM_CLOCK
+        cls, timeout: float, clock: Clock = SYSTEM_CLOCK
     ) -> "ExchangeLimits":
         """Return the limits of a response that is stored as it is read; its
         receiver limits the size.
@@ -40,7 +40,7 @@ DEFAULT_LIMITS: Final = ExchangeLimits()
 
 
 class Exchange:
-    """One exchange, which its limits or a forceful cancellation end."""
+    """One exchange, which ends at its limits."""
 
     def __init__(self, limits: ExchangeLimits, host: str) -> None:
         self._host = host
@@ -48,15 +48,15 @@ class Exchange:
         self._deadline = Deadline.within(limits.timeout, limits.clock)
         self._size = 0
 
-    @property
-    def remaining(self) -> float:
-        """Return the seconds that are left.
+    def shorten(self, timeout: float | None) -> float:
+        """Return a timeout that ends with the exchange, in seconds.
 
         :raises TimeoutError: the time is over
         """
-        if self._deadline.passed:
+        remaining = self._deadline.remaining
+        if not remaining:
             raise TimeoutError("the response is not complete in time")
-        return self._deadline.remaining
+        return remaining if timeout is None else min(timeout, remaining)
 
     def count(self, size: int) -> None:
         """Count bytes of the response.
@@ -67,7 +67,19 @@ class Exchange:
         if self._size > self._max_bytes:
             raise errors.PeerFailed(
                 f"The response of {self._host} is larger than "
-                f"{self._max_bytes} bytes ([outgoing] max_response_bytes)."
+                f"{self._max_bytes} bytes."
+            )
+
+    def check_encoding(self, encoding: str | None) -> None:
+        """Check the Content-Encoding of the response, which is not decoded: a
+        compressed response may be a thousand times larger.
+
+        :raises PeerFailed: it is not identity
+        """
+        if encoding not in {None, "", "identity"}:
+            raise errors.PeerFailed(
+                f"{self._host} answered with Content-Encoding "
+                f"{encoding:.40}; only identity is supported."
             )
 
 

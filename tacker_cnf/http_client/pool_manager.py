@@ -4,6 +4,7 @@ They are made to allowed addresses only, send changes only within a lease, and
 end with the limits of an exchange or a forceful cancellation.
 """
 
+import contextlib
 import functools
 import http.client
 import io
@@ -53,9 +54,7 @@ class _Reader(io.RawIOBase):
         :raises PeerFailed: the response is too large
         :raises VnfmError: the work was cancelled forcefully
         """
-        remaining = self._exchange.remaining
-        if self._timeout is None or remaining < self._timeout:
-            self._sock.settimeout(remaining)
+        self._sock.settimeout(self._exchange.shorten(self._timeout))
         with interruptible(self._sock):
             size: int | None = self._raw.readinto(buffer)
         self._exchange.count(size or 0)
@@ -77,6 +76,15 @@ class _Response(http.client.HTTPResponse):
         super().__init__(sock, *args, **options)
         reader = _Reader(self.fp.detach(), sock, exchange)
         self.fp = io.BufferedReader(reader)
+        self._exchange = exchange
+
+    def begin(self) -> None:
+        """Read the headers.
+
+        :raises PeerFailed: the body is compressed
+        """
+        super().begin()
+        self._exchange.check_encoding(self.headers.get("Content-Encoding"))
 
 
 class HttpConnection(HTTPConnection):
@@ -92,6 +100,15 @@ class HttpConnection(HTTPConnection):
         super().__init__(*args, **options)
         self._ssrf_policy = ssrf_policy
         self._limits = limits
+        self._connecting = contextlib.ExitStack()
+
+    def connect(self) -> None:
+        """Connect, and negotiate TLS.
+
+        :raises VnfmError: the work was cancelled forcefully
+        """
+        with self._connecting:
+            super().connect()
 
     def _new_conn(self) -> socket.socket:
         """Connect to the first address of the host that accepts it.
@@ -99,7 +116,7 @@ class HttpConnection(HTTPConnection):
         :raises Forbidden: the policy does not allow an address
         """
         try:
-            return self._connect()
+            sock = self._connect()
         except socket.gaierror as error:
             raise NameResolutionError(self.host, self, error) from error
         except TimeoutError as error:
@@ -108,9 +125,15 @@ class HttpConnection(HTTPConnection):
             ) from error
         except OSError as error:
             raise NewConnectionError(self, str(error)) from error
+        # the TLS socket takes over the descriptor
+        duplicate = self._connecting.enter_context(sock.dup())
+        self._connecting.enter_context(interruptible(duplicate))
+        return sock
 
     def _connect(self) -> socket.socket:
-        *others, last = self._ssrf_policy.resolve_now(self.host, self.port)
+        *others, last = self._ssrf_policy.resolve_now(
+            self._dns_host.strip("[]"), self.port
+        )
         for address in others:
             try:
                 return self._connect_to(address)
@@ -119,9 +142,12 @@ class HttpConnection(HTTPConnection):
         return self._connect_to(last)
 
     def _connect_to(self, address: str) -> socket.socket:
+        timeout = (
+            self._limits.timeout if self.timeout is None else self.timeout
+        )
         return urllib3_connection.create_connection(
             (address, self.port),
-            self.timeout,
+            timeout,
             socket_options=self.socket_options,
         )
 
@@ -140,8 +166,8 @@ class HttpConnection(HTTPConnection):
     def getresponse(self) -> Any:
         """Read the response.
 
-        A longer timeout of the request, as that of a watch, is that of the
-        complete exchange too.
+        If the timeout of the request is longer than that of exchanges, as the
+        one of a watch, it is that of the exchange.
         """
         timeout = max(self._limits.timeout, self.timeout or 0.0)
         limits = ExchangeLimits(

@@ -63,6 +63,7 @@ class NfvoClient:
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self.url: str = conf.nfvo.endpoint.rstrip("/")
+        self._download_timeout: float = conf.catalogue.upload_timeout
         client_options = clients.options_from_conf(conf)
         authentication = authentication_of(conf)
         authorization.check(authentication, client_options)
@@ -103,7 +104,7 @@ class NfvoClient:
             is incomplete
         :raises PeerFailed: the token endpoint issued no token
         """
-        extensions = {"limits": ExchangeLimits.of_file()}
+        extensions = {"limits": ExchangeLimits.of_file(self._download_timeout)}
         return self._send("GET", path, headers, None, extensions)
 
     @contextlib.contextmanager

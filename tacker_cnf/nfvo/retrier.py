@@ -88,24 +88,32 @@ class Retrier:
 def run_cancellable(
     act: Callable[[], T], cancel_token: CancelToken, seconds: float
 ) -> T:
-    """Run an uninterruptible call in a thread of its own. A graceful cancel is
-    immediate: no step has started yet.
+    """Run a call in a thread of its own. A graceful cancel is immediate: no
+    step has started yet.
 
-    After a timeout or a cancel the thread runs on, and its result is dropped.
+    After it, or after a timeout, the thread runs on until its exchange ends,
+    and its result is dropped.
 
     :raises TimeoutError: the call took longer than ``seconds``
     :raises VnfmError: the operation was cancelled
     """
     future: Future[T] = Future()
     threading.Thread(
-        target=_complete_future, args=(future, act), daemon=True
+        target=_complete_future,
+        args=(future, act, cancel_token),
+        daemon=True,
     ).start()
     with cancel_token.on_cancel(future.cancel, gracefully=True):
         return future.result(seconds)
 
 
-def _complete_future(future: "Future[T]", act: Callable[[], T]) -> None:
-    with contextlib.suppress(InvalidStateError):  # cancelled: no waiter
+def _complete_future(
+    future: "Future[T]", act: Callable[[], T], cancel_token: CancelToken
+) -> None:
+    with (
+        contextlib.suppress(InvalidStateError),  # cancelled: no waiter
+        cancel_token.scope(),
+    ):
         try:
             result = act()
         except Exception as error:  # noqa: BLE001

@@ -2,12 +2,15 @@
 is sent after the end of a lease.
 """
 
+import contextlib
 import socket
 import ssl
 import threading
 from collections.abc import Callable
+from typing import Final
 
 import fixtures
+import msgspec
 import requests
 import testtools
 import urllib3
@@ -15,15 +18,19 @@ from trustme import CA
 
 from tacker_cnf import errors
 from tacker_cnf.drivers import vim_connection
+from tacker_cnf.drivers.kubernetes.client import ClusterPool
 from tacker_cnf.drivers.openstack import library
 from tacker_cnf.http_client import clients, exchange
 from tacker_cnf.http_client.clients import HttpClientOptions
 from tacker_cnf.http_client.exchange import DEFAULT_LIMITS, ExchangeLimits
 from tacker_cnf.http_client.pool_manager import PoolManager
-from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK
 from tacker_cnf.runtime.lease import Lease
+from tacker_cnf.runtime.retry_policy import RetryPolicy
+from tacker_cnf.sol.common import VimConnectionInfo
 from tests.fixtures.clock import ManualClock
+from tests.fixtures.cluster import Cluster
 from tests.fixtures.http_receiver import HttpReceiver
 
 
@@ -92,6 +99,11 @@ class TestLease(testtools.TestCase):
             self.assertEqual(4, len(server.requests))
 
 
+#: errors of a response that is not complete in time
+TOO_LATE: Final = (TimeoutError, urllib3.exceptions.ReadTimeoutError)
+HEAD: Final = b"HTTP/1.1 200 OK\r\n\r\n"
+
+
 class StreamingServer(fixtures.Fixture):
     """A server that sends a response in parts, as a test advances it."""
 
@@ -100,22 +112,23 @@ class StreamingServer(fixtures.Fixture):
         self.addCleanup(self._server.close)
         self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}/"
 
-    def send(self, *parts: bytes | Callable[[], None]) -> threading.Thread:
-        """Accept a connection in a thread, send parts of a body, and call
+    def send(
+        self, *parts: bytes | Callable[[socket.socket], None]
+    ) -> threading.Thread:
+        """Accept a connection in a thread, send parts of a response, and call
         functions between them.
         """
         thread = threading.Thread(target=self._send, args=parts, daemon=True)
         thread.start()
         return thread
 
-    def _send(self, *parts: bytes | Callable[[], None]) -> None:
+    def _send(self, *parts: bytes | Callable[[socket.socket], None]) -> None:
         connection, _ = self._server.accept()
-        with connection:
+        with connection, contextlib.suppress(OSError):
             connection.recv(9999)
-            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
             for part in parts:
                 if callable(part):
-                    part()
+                    part(connection)
                 else:
                     connection.sendall(part)
             connection.recv(1)  # until the client closes the connection
@@ -127,6 +140,11 @@ class TestLimits(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.server = self.useFixture(StreamingServer())
+        self.pause = threading.Event()
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin with another clock and token."""
         self.clock = ManualClock()
         self.token = CancelToken(clock=self.clock)
         self.limits = ExchangeLimits(
@@ -151,34 +169,70 @@ class TestLimits(testtools.TestCase):
     def check(
         self,
         error: type[BaseException] | tuple[type[BaseException], ...],
-        *parts: bytes | Callable[[], None],
+        *parts: bytes | Callable[[socket.socket], None],
     ) -> None:
         """Check that each client ends with an error."""
         for get in (self.get_by_urllib3, self.get_by_httpx):
+            self.restart()
             thread = self.server.send(*parts)
             with self.token.scope():
                 self.assertRaises(error, get)
             thread.join(60.0)
 
+    def send_bytewise(self, connection: socket.socket) -> None:
+        """Send bytes, each in time, until the client closes the connection."""
+        while not self.pause.wait(0.001):
+            self.clock.advance(1.0)
+            connection.sendall(b"x")
+
+    def cancel(self, _: socket.socket) -> None:
+        self.token.cancel(errors.Cancelled("by a test"), forceful=True)
+
     def test_the_size_is_limited(self) -> None:
-        self.check(errors.PeerFailed, b"x" * 1001)
+        self.check(errors.PeerFailed, HEAD, b"x" * 1001)
 
     def test_the_time_is_limited(self) -> None:
-        """Each byte arrives in time."""
+        for begin in (HEAD, HEAD[:9]):
+            self.check(TOO_LATE, begin, self.send_bytewise)
 
-        def wait() -> None:
-            self.clock.advance(11.0)
+    def test_a_cancellation_interrupts(self) -> None:
+        for begin in (HEAD + b"x", HEAD[:9]):
+            self.check(errors.Cancelled, begin, self.cancel)
 
-        late = (TimeoutError, urllib3.exceptions.ReadTimeoutError)
-        self.check(late, b"x", wait, b"x", wait, b"x", wait, b"x")
+    def test_a_cancellation_interrupts_the_negotiation_of_tls(self) -> None:
+        self.server.url = self.server.url.replace("http", "https")
+        self.check(errors.Cancelled, self.cancel)
 
-    def test_a_cancellation_interrupts_the_body(self) -> None:
-        def cancel() -> None:
-            self.token.cancel(errors.Cancelled("by a test"), forceful=True)
-
-        self.check(errors.Cancelled, b"x", cancel)
+    def test_compressed_responses_are_rejected(self) -> None:
+        coded = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nx"
+        self.check(errors.PeerFailed, coded)
 
     def test_addresses_are_checked(self) -> None:
         for host in ("169.254.169.254", "[fe80::1]", "0.0.0.0"):  # noqa: S104
             self.server.url = f"http://{host}:9/"
             self.assertRaises(errors.Forbidden, self.get_by_urllib3)
+
+
+class TestWatch(testtools.TestCase):
+    def test_a_watch_ends_at_the_size_of_a_response(self) -> None:
+        """Its caller opens it again."""
+        cluster = self.useFixture(Cluster())
+        namespace = cluster.namespace()
+        vim = msgspec.convert(cluster.vim()["vim1"], VimConnectionInfo)
+        pool = ClusterPool(5.0, ExchangeLimits(max_bytes=250_000))
+        client = pool.connect(vim, RetryPolicy(Deadline.within(60.0)))
+        kind = client.kind("v1", "ConfigMap")
+        listed = client.list(kind, namespace)
+        for number in range(4):
+            body = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": f"config-{number}"},
+                "data": {"text": "x" * 100_000},
+            }
+            client.create(kind, body, namespace)
+        since = listed["metadata"]["resourceVersion"]
+        events = list(client.watch(kind, namespace, since, 60))
+        names = [body["metadata"]["name"] for _, body in events]
+        self.assertEqual(["config-0", "config-1"][: len(names)], names)
+        self.assertNotEqual([], names)

@@ -17,12 +17,16 @@ DATA_KINDS: Final = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
 
 
 def list_actions(change: Change, plan: ObjectPlan) -> Iterator[Action]:
-    """List what a plan does, in the order of its execution. Objects whose
-    manifests stay the same are left out.
+    """List what a plan does by the manifests, in the order of its execution.
+
+    Left out are objects whose manifests stay the same, even if they differ in
+    the cluster, and in a termination the objects of earlier packages and the
+    claims of StatefulSets.
     """
     if change.desired is None:
         for manifest in reversed(plan.after.objects):
-            yield _action(ActionType.DELETE, manifest, "the VNF is terminated")
+            reason = "the VNF shall have no objects"
+            yield _action(ActionType.DELETE, manifest, reason)
     elif change.replace == ALL:
         for manifest in plan.created:
             if manifest.kind not in RETAINED_KINDS:
@@ -55,7 +59,8 @@ def _list_differences(change: Change, plan: ObjectPlan) -> Iterator[Action]:
     )
     for kind, objects, reason in groups:
         yield from (_action(kind, manifest, reason) for manifest in objects)
-    changed = {(m.kind, m.name) for m in (*plan.created, *written)}
+    created = () if plan.mark.undoes else plan.created
+    changed = {(m.kind, m.name) for m in (*created, *written)}
     yield from _list_rolled(plan, changed)
     for restart in plan.restarted:
         yield from _list_restarts(restart, changed)

@@ -11,6 +11,7 @@ import msgspec
 import urllib3
 from oslo_log import log
 
+from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import api_errors, propagation
 from tacker_cnf.drivers.kubernetes.cluster_connection import ClusterConnection
 from tacker_cnf.drivers.kubernetes.cluster_session import (
@@ -30,6 +31,8 @@ FIELD_MANAGER: Final = "tacker_cnf"
 METADATA_MEDIA_TYPE: Final = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
+#: most bytes of events that are read at once
+CHUNK_BYTES: Final = 65536
 #: clusters for which a process keeps a connection pool
 MAX_SESSIONS: Final = 256
 
@@ -261,7 +264,11 @@ class Cluster:
                 functools.partial(_shut_down, response)
             ):
                 yield from _events(response)
-        except (urllib3.exceptions.HTTPError, msgspec.DecodeError) as error:
+        except (
+            urllib3.exceptions.HTTPError,
+            msgspec.DecodeError,
+            errors.PeerFailed,  # many events: more bytes than one response has
+        ) as error:
             # callers open the watch again, which fails if the cluster is lost
             LOG.info(
                 "Watch broken: cluster=%s error=%s",
@@ -303,7 +310,7 @@ def _shut_down(response: Any) -> None:
 
 def _lines(response: Any) -> Iterator[bytes]:
     remainder = b""
-    for chunk in response.stream(None, decode_content=True):
+    for chunk in response.stream(CHUNK_BYTES):
         *lines, remainder = (remainder + chunk).split(b"\n")
         yield from filter(None, lines)
 

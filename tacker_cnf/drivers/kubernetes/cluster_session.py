@@ -90,7 +90,7 @@ class ClusterSession:
         )
         self._client = self.translate_errors(
             lambda: library.dynamic_client(
-                connection.endpoint, connection.token, pool
+                connection.endpoint, connection.token, pool, timeout
             )
         )
 
@@ -206,7 +206,8 @@ class ClusterSession:
             raise errors.VimUnavailable(
                 f"The cluster {self.endpoint} does not answer: {reason}"
             ) from error
-        except errors.PeerFailed as error:  # the response is too large
+        except (errors.PeerFailed, errors.Forbidden) as error:
+            # too large, or at an address that is not allowed
             raise errors.VimRejected(str(error)) from error
         except (msgspec.DecodeError, AttributeError, ValueError) as error:
             raise errors.VimUnreachable(

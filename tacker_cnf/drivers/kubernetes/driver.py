@@ -112,7 +112,8 @@ class KubernetesDriver:
         assignment = cluster_assignment.assign_clusters(task)
         _check_singletons(rendered)
         objects = _plan_objects(task, rendered)
-        if task.current_package or not task.has_operation:
+        is_new = change.current is None or task.current_package
+        if is_new or not task.has_operation:
             workloads.check(task, rendered)
         return KubernetesPlan(
             task=task,
@@ -240,7 +241,6 @@ def _plan_objects(task: InfraTask, rendered: Rendered) -> ObjectPlan:
     if task.current_package:
         return package_change.plan(task, rendered)
     if change.current is None:
-        workloads.check(task, rendered)
         return ObjectPlan(after=rendered, mark=mark, created=rendered.objects)
     return ObjectPlan(
         after=rendered,

@@ -21,20 +21,6 @@ ERRORS: Final = (
 )
 
 
-class DynamicClient(kubernetes.dynamic.DynamicClient):
-    """Raises 503 as an error that the discovery of the library does not catch;
-    it would treat the API group as one without kinds.
-    """
-
-    def request(self, method: str, path: str, **options: Any) -> Any:
-        """Send one request; return what the API server answered."""
-        send: Any = super().request
-        try:
-            return send(method, path, **options)
-        except exceptions.ServiceUnavailableError as error:
-            raise exceptions.DynamicApiError(error) from error  # type: ignore[no-untyped-call]
-
-
 class Discoverer(kubernetes.dynamic.LazyDiscoverer):
     """Caches the discovery in memory; the library uses a file."""
 
@@ -45,12 +31,37 @@ class Discoverer(kubernetes.dynamic.LazyDiscoverer):
         pass
 
 
+class DynamicClient(kubernetes.dynamic.DynamicClient):
+    """Raises 503 as an error that the discovery of the library does not catch;
+    it would treat the API group as one without kinds. Its requests have a
+    timeout, those of the discovery too.
+    """
+
+    def __init__(self, api: Any, timeout: float) -> None:
+        self._timeout = timeout  # the constructor requests the API groups
+        super().__init__(api, None, Discoverer)  # type: ignore[no-untyped-call]
+
+    def request(self, method: str, path: str, **options: Any) -> Any:
+        """Send one request; return what the API server answered."""
+        send: Any = super().request
+        options.setdefault("_request_timeout", self._timeout)
+        try:
+            return send(method, path, **options)
+        except exceptions.ServiceUnavailableError as error:
+            raise exceptions.DynamicApiError(error) from error  # type: ignore[no-untyped-call]
+
+
 def dynamic_client(
-    endpoint: str, token: str | None, pool: urllib3.PoolManager
+    endpoint: str,
+    token: str | None,
+    pool: urllib3.PoolManager,
+    timeout: float,
 ) -> Any:
     """Create a dynamic client; this requests the API groups of the cluster.
 
     Its User-Agent names this process, for the audit log of the cluster.
+
+    :param timeout: seconds to wait for each part of a response
     """
     configuration = kubernetes.client.Configuration(host=endpoint)
     if token:
@@ -58,5 +69,4 @@ def dynamic_client(
     api = kubernetes.client.ApiClient(configuration)
     api.rest_client.pool_manager = pool
     api.user_agent = f"tacker_cnf ({socket.gethostname()}:{os.getpid()})"
-    client_class: Any = DynamicClient
-    return client_class(api, None, Discoverer)
+    return DynamicClient(api, timeout)

@@ -19,7 +19,7 @@ def list_actions(task: InfraTask, *, heals_stack: bool) -> Iterator[Action]:
     """
     change = task.change
     if change.desired is None:
-        yield _of_stack(task, ActionType.DELETE, "the VNF is terminated")
+        yield _of_stack(task, ActionType.DELETE, "the VNF shall have no stack")
     elif request_validation.heals_stack(change, default=heals_stack):
         reason = "the whole VNF is healed"
         yield _of_stack(task, ActionType.RECREATE, reason)
@@ -92,8 +92,14 @@ def _update_reason(task: InfraTask) -> str:
 
 
 def list_warnings(task: InfraTask, *, heals_stack: bool) -> Iterator[str]:
-    """List what a plan interrupts or loses."""
+    """List what a plan ignores, interrupts or loses."""
     change = task.change
+    names = list(task.vim_connections)
+    if names[1:] and change.current is None:
+        yield (
+            "Several VIM connections given, a stack is on the first: "
+            f"used={names[0]} ignored={','.join(names[1:])}"
+        )
     if change.desired is None:
         yield "The volumes of the stack are deleted with their data."
     elif request_validation.heals_stack(change, default=heals_stack):

@@ -38,7 +38,8 @@ class OpenstackApi:
         """
         try:
             return request()
-        except errors.PeerFailed as error:  # the response is too large
+        except (errors.PeerFailed, errors.Forbidden) as error:
+            # too large, or at an address that is not allowed
             raise errors.VimRejected(str(error)) from error
         except self.library.HEAT_ERROR as error:
             raise api_errors.heat_error(

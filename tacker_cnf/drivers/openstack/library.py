@@ -86,6 +86,7 @@ def session(
     """
     http_session = requests.Session()
     http_session.trust_env = False  # ignore proxies and netrc of the host
+    http_session.headers["Accept-Encoding"] = "identity"
     adapter = _Adapter(connection.ssl_context(), limits)
     for scheme in ("http://", "https://"):
         http_session.mount(scheme, adapter)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
-from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.drivers import coordination, parameters
@@ -16,8 +15,6 @@ from tacker_cnf.drivers.parameters import (
     ParameterTypes,
 )
 from tacker_cnf.lcm.change import ALL, Change, flavour_of
-
-LOG = log.getLogger(__name__)
 
 
 class StackParameters(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,15 +53,6 @@ def check(task: InfraTask) -> None:
     :raises InvalidParameters: additionalParams are not valid, or the package
         lacks a template
     """
-    vim_names = list(task.vim_connections)
-    if len(vim_names) > 1 and task.change.current is None:
-        LOG.warning(
-            "Several VIM connections given, a stack is on the first: "
-            "vnf_instance_id=%s used=%s ignored=%s",
-            task.instance.id,
-            vim_names[0],
-            ",".join(vim_names[1:]),
-        )
     parameters.check_names(task, PARAMETERS)
     change = task.change
     if change.replace:
