@@ -18,6 +18,7 @@ from tacker_cnf.api.vnf_lcm_op_occs import VnfLcmOpOccs
 from tacker_cnf.api.vnf_packages import VnfPackages
 from tacker_cnf.services.operations import OperationService
 from tacker_cnf.services.packages import PackageService
+from tacker_cnf.services.plans import PlanService
 from tacker_cnf.services.subscriptions import SubscriptionService
 from tacker_cnf.services.vims import VimService
 from tacker_cnf.services.vnf_instances import VnfInstanceService
@@ -30,14 +31,15 @@ class Services:
     packages: PackageService
     instances: VnfInstanceService
     operations: OperationService
+    plans: PlanService
     vims: VimService
     subscriptions: SubscriptionService
 
 
 def lcm_routes(services: Services) -> Mapping[str, Methods]:
     """Return the routes of VNF lifecycle management (SOL003 clause 5)."""
-    vnf = VnfInstances(services.instances, services.operations)
-    occ = VnfLcmOpOccs(services.operations)
+    vnf = VnfInstances(services.instances, services.operations, services.plans)
+    occ = VnfLcmOpOccs(services.operations, services.plans)
     subscription = Subscriptions(services.subscriptions)
     return {
         "/vnf_instances": {"GET": vnf.get_all, "POST": vnf.post},

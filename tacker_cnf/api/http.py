@@ -7,7 +7,7 @@ import http
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 import pecan
@@ -16,7 +16,7 @@ from oslo_log import log
 from webob import acceptparse
 
 from tacker_cnf import errors
-from tacker_cnf.api import enums
+from tacker_cnf.api import enums, openapi_parameters
 from tacker_cnf.api.openapi_parameters import Parameter
 from tacker_cnf.context import RequestContext
 from tacker_cnf.sol import base, strict
@@ -40,6 +40,15 @@ CONTENT_LENGTH: Final = "tacker_cnf.length"
 SETTINGS: Final = "tacker_cnf.settings"
 
 
+class Preview(NamedTuple):
+    """What a handler returns for a dry run, with status 200: as JSON, or as
+    text for people.
+    """
+
+    type: type
+    render: Callable[[Any], str]
+
+
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The declaration of a handler."""
 
@@ -54,6 +63,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     response: Any
     #: further statuses of a success; 300 and above have no body
     other_statuses: tuple[int, ...]
+    #: type of the response to a dry run; None: there is none
+    preview: type | None
     #: query parameters and headers of the request
     parameters: tuple[Parameter, ...]
     #: headers of the response
@@ -70,6 +81,7 @@ def endpoint(  # noqa: PLR0913
     produces: Sequence[str] = (),
     response: Any = None,
     other_statuses: Sequence[int] = (),
+    preview: Preview | None = None,
     parameters: Sequence[Parameter] = (),
     response_headers: Sequence[Parameter] = (),
     error_types: Sequence[type[errors.VnfmError]] = (),
@@ -88,6 +100,8 @@ def endpoint(  # noqa: PLR0913
     :param response: the type of the response, where the annotation of the
         method is less specific
     :param other_statuses: other statuses of a success; 300 and above have no body
+    :param preview: what the handler returns instead of None if
+        ``is_dry_run()``; it then changes nothing
     :param parameters: parameters of the request, in addition to the common ones
     :param response_headers: headers of the response, in addition to the common ones
     :param error_types: errors of this handler, in addition to the common ones
@@ -99,6 +113,8 @@ def endpoint(  # noqa: PLR0913
         body = signature.parameters.get("body")
         media_types = tuple(accepts) or ((JSON, TEXT) if body else ())
         returned = signature.return_annotation
+        if preview:
+            returned = None
         offers = tuple(produces) or (() if returned is None else (JSON,))
 
         @pecan.expose(content_type=JSON)  # type: ignore[untyped-decorator]
@@ -106,16 +122,16 @@ def endpoint(  # noqa: PLR0913
         def handle(self: Any, *segments: str) -> Any:
             if rule:
                 _authorize(rule)
-            if offers:
-                check_accept(offers)
+            media_type = _negotiate(offers, preview)
             arguments = {}
             if media_types:
                 check_content_type(media_types)
             if body is not None:
                 arguments["body"] = _decode_body(body.annotation)
-            return _build_response(
-                status, method(self, *segments, **arguments)
-            )
+            result = method(self, *segments, **arguments)
+            if preview and result is not None:
+                return _build_preview(preview, result, media_type)
+            return _build_response(status, result)
 
         # pecan reads the signature of what it calls
         del handle.__wrapped__
@@ -126,7 +142,11 @@ def endpoint(  # noqa: PLR0913
             body=body and body.annotation,
             response=response or (None if returned is Any else returned),
             other_statuses=tuple(other_statuses),
-            parameters=tuple(parameters),
+            preview=preview and preview.type,
+            parameters=(
+                *parameters,
+                *((openapi_parameters.DRY_RUN,) if preview else ()),
+            ),
             response_headers=tuple(response_headers),
             error_types=tuple(error_types),
         )
@@ -148,6 +168,49 @@ def _build_response(status: int, result: Any) -> Any:
         response.content_type = JSON
         response.charset = None
     return response
+
+
+def _negotiate(offers: Sequence[str], preview: Preview | None) -> str | None:
+    """Return the media type of the response; None: it has no body.
+
+    :raises NotAcceptable: the request accepts none
+    :raises BadRequest: the Accept header or the query is malformed
+    """
+    if preview and is_dry_run():
+        offers = (JSON, TEXT)
+    return check_accept(offers) if offers else None
+
+
+def _build_preview(
+    preview: Preview, result: Any, media_type: str | None
+) -> Any:
+    response = _build_response(200, result)
+    if media_type == TEXT:
+        response.body = preview.render(result).encode()
+        response.content_type = TEXT
+        response.charset = "utf-8"
+    return response
+
+
+def is_dry_run() -> bool:
+    """Return whether the query has dry_run=true.
+
+    :raises BadRequest: the query has another value or parameter; with a
+        mistyped one, the operation would run
+    """
+    for name, value in pecan.request.GET.items():
+        if name != openapi_parameters.DRY_RUN.name:
+            raise errors.BadRequest(
+                f"Query: parameter {name} is unknown; this resource has only "
+                f"{openapi_parameters.DRY_RUN.name}."
+            )
+        if value not in openapi_parameters.DRY_RUN.schema["enum"]:
+            raise errors.BadRequest(
+                f"dry_run: {value!r} is not valid; use true or false."
+            )
+    return bool(
+        pecan.request.GET.get(openapi_parameters.DRY_RUN.name) == "true"
+    )
 
 
 def check_accept(offers: Sequence[str]) -> str:

@@ -116,7 +116,12 @@ def _operations(table: Mapping[str, Methods]) -> Iterator[OperationObject]:
 def _schemas(operations: Iterable[OperationObject]) -> Schemas:
     endpoints = [operation.endpoint for operation in operations]
     bodies = [e.body for e in endpoints if e.body is not None]
-    responses = [e.response for e in endpoints if e.response is not None]
+    responses = [
+        kind
+        for endpoint in endpoints
+        for kind in (endpoint.response, endpoint.preview)
+        if kind is not None
+    ]
     return schemas.build_schemas(bodies, [ProblemDetails, *responses])
 
 

@@ -102,6 +102,8 @@ class OperationObject:
             str(status): self._success(status, schemas)
             for status in (self.endpoint.status, *self.endpoint.other_statuses)
         }
+        if self.endpoint.preview:
+            spec["200"] = self._preview(self.endpoint.preview, schemas)
         problem = {http.PROBLEM: {"schema": schemas.response[ProblemDetails]}}
         for number, descriptions in sorted(self._error_descriptions().items()):
             spec[str(number)] = {
@@ -118,6 +120,16 @@ class OperationObject:
         }
         content = self._content(schemas) if status < 300 else {}
         return spec | ({"content": content} if content else {})
+
+    def _preview(self, kind: type, schemas: Schemas) -> Json:
+        return {
+            "description": "The plan, with dry_run=true",
+            "headers": self._headers(()),
+            "content": {
+                http.JSON: {"schema": schemas.response[kind]},
+                http.TEXT: {},
+            },
+        }
 
     def _content(self, schemas: Schemas) -> Json:
         response, produces = self.endpoint.response, self.endpoint.produces

@@ -67,6 +67,12 @@ LIST: Final = (
     ),
     MARKER,
 )
+DRY_RUN: Final = _query(
+    "dry_run",
+    "With true, nothing is changed: the response has status 200 and the plan"
+    " of the operation, as JSON or, with Accept: text/plain, as text.",
+    {"type": "string", "enum": ["true", "false"]},
+)
 #: the query of the list of VIMs, as the openstack command sends it
 VIMS: Final = (
     _query("id", "Return only the VIM with this id."),

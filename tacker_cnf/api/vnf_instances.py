@@ -12,8 +12,10 @@ from tacker_cnf.api import (
     query,
 )
 from tacker_cnf.api.conditional_requests import preconditions_from_request
-from tacker_cnf.lcm import redaction
+from tacker_cnf.lcm import plan_text, redaction
+from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.services.operations import OperationService
+from tacker_cnf.services.plans import PlanService
 from tacker_cnf.services.vnf_instances import COMPARABLE, VnfInstanceService
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.lcm_request import (
@@ -51,6 +53,7 @@ _TASK: Final[dict[str, Any]] = {
         errors.PreconditionFailed,
         errors.Unprocessable,
     ),
+    "preview": http.Preview(VnfPlan, plan_text.render),
 }
 #: the same if the request may name a package, which the NFVO may have
 _PACKAGE_TASK: Final = _TASK | {
@@ -62,10 +65,14 @@ class VnfInstances:
     """The VNF instances, and the tasks that change them."""
 
     def __init__(
-        self, instances: VnfInstanceService, operations: OperationService
+        self,
+        instances: VnfInstanceService,
+        operations: OperationService,
+        plans: PlanService,
     ) -> None:
         self._instances = instances
         self._operations = operations
+        self._plans = plans
 
     @http.endpoint(
         201,
@@ -119,12 +126,17 @@ class VnfInstances:
     )
     def patch(
         self, instance_id: str, body: VnfInfoModificationRequest
-    ) -> None:
+    ) -> VnfPlan | None:
         """Modify a VNF instance."""
+        if http.is_dry_run():
+            return self._plans.plan_modification(
+                http.caller(), instance_id, body
+            )
         op_occ_id = self._operations.modify(
             http.caller(), instance_id, body, preconditions_from_request()
         )
         http.set_location(links.op_occ(op_occ_id))
+        return None
 
     @http.endpoint(
         204,
@@ -138,11 +150,16 @@ class VnfInstances:
             http.caller(), instance_id, preconditions_from_request()
         )
 
-    def _start(self, instance_id: str, op: Op, body: SolType) -> None:
+    def _start(
+        self, instance_id: str, op: Op, body: SolType
+    ) -> VnfPlan | None:
+        if http.is_dry_run():
+            return self._plans.plan(http.caller(), instance_id, op, body)
         op_occ_id = self._operations.start(
             http.caller(), instance_id, op, body, preconditions_from_request()
         )
         http.set_location(links.op_occ(op_occ_id))
+        return None
 
     @http.endpoint(
         202,
@@ -159,40 +176,44 @@ class VnfInstances:
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_instantiate(
         self, instance_id: str, body: InstantiateVnfRequest
-    ) -> None:
+    ) -> VnfPlan | None:
         """Instantiate a VNF."""
-        self._start(instance_id, Op.INSTANTIATE, body)
+        return self._start(instance_id, Op.INSTANTIATE, body)
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
-    def post_scale(self, instance_id: str, body: ScaleVnfRequest) -> None:
+    def post_scale(
+        self, instance_id: str, body: ScaleVnfRequest
+    ) -> VnfPlan | None:
         """Scale a VNF."""
-        self._start(instance_id, Op.SCALE, body)
+        return self._start(instance_id, Op.SCALE, body)
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
-    def post_heal(self, instance_id: str, body: HealVnfRequest) -> None:
+    def post_heal(
+        self, instance_id: str, body: HealVnfRequest
+    ) -> VnfPlan | None:
         """Heal a VNF, or VNFCs of it."""
-        self._start(instance_id, Op.HEAL, body)
+        return self._start(instance_id, Op.HEAL, body)
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_PACKAGE_TASK)
     def post_change_vnfpkg(
         self, instance_id: str, body: ChangeCurrentVnfPkgRequest
-    ) -> None:
+    ) -> VnfPlan | None:
         """Change the VNF package of a VNF."""
-        self._start(instance_id, Op.CHANGE_VNFPKG, body)
+        return self._start(instance_id, Op.CHANGE_VNFPKG, body)
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_change_ext_conn(
         self, instance_id: str, body: ChangeExtVnfConnectivityRequest
-    ) -> None:
+    ) -> VnfPlan | None:
         """Change the external connectivity of a VNF."""
-        self._start(instance_id, Op.CHANGE_EXT_CONN, body)
+        return self._start(instance_id, Op.CHANGE_EXT_CONN, body)
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_terminate(
         self, instance_id: str, body: TerminateVnfRequest
-    ) -> None:
+    ) -> VnfPlan | None:
         """Terminate a VNF."""
-        self._start(instance_id, Op.TERMINATE, body)
+        return self._start(instance_id, Op.TERMINATE, body)
 
 
 def _to_response(instance: VnfInstance, base: str) -> VnfInstance:

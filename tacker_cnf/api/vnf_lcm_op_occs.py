@@ -12,8 +12,11 @@ from tacker_cnf.api import (
     query,
 )
 from tacker_cnf.api.conditional_requests import preconditions_from_request
-from tacker_cnf.lcm import redaction
+from tacker_cnf.lcm import plan_text, redaction
+from tacker_cnf.lcm.states import Event
+from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.services.operations import COMPARABLE, OperationService
+from tacker_cnf.services.plans import PlanService
 from tacker_cnf.sol.vnf_lcm_op_occ import CancelMode, VnfLcmOpOcc
 
 #: attributes that a list leaves out by default (SOL003 5.4.12.3.2)
@@ -39,13 +42,21 @@ _TASK: Final[dict[str, Any]] = {
         errors.IdempotencyKeyReused,
     ),
 }
+#: the same with a dry run
+_PLANNED_TASK: Final = _TASK | {
+    "preview": http.Preview(VnfPlan, plan_text.render),
+    "error_types": (*_TASK["error_types"], errors.Unprocessable),
+}
 
 
 class VnfLcmOpOccs:
     """The lifecycle operations, and the tasks that continue or end them."""
 
-    def __init__(self, operations: OperationService) -> None:
+    def __init__(
+        self, operations: OperationService, plans: PlanService
+    ) -> None:
         self._operations = operations
+        self._plans = plans
 
     @http.endpoint(
         200,
@@ -78,19 +89,25 @@ class VnfLcmOpOccs:
             tag, _to_response(op_occ, http.base_url())
         )
 
-    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
-    def post_retry(self, op_occ_id: str) -> None:
+    @http.endpoint(202, rule=policies.LCM_WRITE, **_PLANNED_TASK)
+    def post_retry(self, op_occ_id: str) -> VnfPlan | None:
         """Retry a failed operation."""
-        self._operations.retry(
-            http.caller(), op_occ_id, preconditions_from_request()
-        )
+        caller = http.caller()
+        if http.is_dry_run():
+            return self._plans.plan_decision(caller, op_occ_id, Event.RETRY)
+        self._operations.retry(caller, op_occ_id, preconditions_from_request())
+        return None
 
-    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
-    def post_rollback(self, op_occ_id: str) -> None:
+    @http.endpoint(202, rule=policies.LCM_WRITE, **_PLANNED_TASK)
+    def post_rollback(self, op_occ_id: str) -> VnfPlan | None:
         """Roll back a failed operation."""
+        caller = http.caller()
+        if http.is_dry_run():
+            return self._plans.plan_decision(caller, op_occ_id, Event.ROLLBACK)
         self._operations.rollback(
-            http.caller(), op_occ_id, preconditions_from_request()
+            caller, op_occ_id, preconditions_from_request()
         )
+        return None
 
     @http.endpoint(200, rule=policies.LCM_WRITE, **_TASK)
     def post_fail(self, op_occ_id: str) -> VnfLcmOpOcc:

@@ -73,6 +73,7 @@ def application(shared: Parts) -> "Wsgi":
     from tacker_cnf.notification.webhook_client import CallbackTester
     from tacker_cnf.services.operations import OperationService
     from tacker_cnf.services.packages import PackageService
+    from tacker_cnf.services.plans import PlanService
     from tacker_cnf.services.subscriptions import SubscriptionService
     from tacker_cnf.services.vims import VimService
     from tacker_cnf.services.vnf_instances import VnfInstanceService
@@ -103,6 +104,16 @@ def application(shared: Parts) -> "Wsgi":
                 shared.store, packages, shared.drivers, conductors
             ),
             operations=operations,
+            plans=PlanService(
+                shared.store,
+                packages,
+                shared.drivers,
+                operations,
+                LocalNfvo(shared.conf.nfvo.zones),
+                shared.conf.api.dry_run_timeout,
+                has_nfvo=bool(shared.conf.nfvo.endpoint),
+                best_effort=shared.conf.nfvo.fallback_best_effort,
+            ),
             vims=VimService(shared.store, shared.drivers),
             subscriptions=SubscriptionService(
                 shared.store,

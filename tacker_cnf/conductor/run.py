@@ -64,25 +64,21 @@ def infra_task(run: Run, *, restore: bool = False) -> InfraTask:
 
     :param restore: to restore the state before the operation
     """
-    rollback = "_rollback" if run.is_rollback else ""
-    before, after = run.package, None
-    if run.operation.changes_vim:
-        after = run.next_package
-    if restore and after:
-        before, after = after, before
-    return InfraTask(
+    after = run.next_package if run.operation.changes_vim else None
+    task = InfraTask(
         instance=run.instance,
-        change=run.change.inverse() if restore else run.change,
-        package=after or before,
-        current_package=before if after else None,
+        change=run.change,
+        package=after or run.package,
+        current_package=run.package if after else None,
         vim_connections=run.vims.resolved_connections,
         grant_request=run.grant_request,
         grant=run.grant,
         operation_id=run.op_occ.id,
         package_call=PackageCall.of_request(
-            run.op_occ.operation.lower() + rollback, run.request
+            run.op_occ.operation.lower(), run.request
         ),
     )
+    return task.restoring() if restore else task
 
 
 def resulting_instance(run: Run) -> VnfInstance:

@@ -12,10 +12,11 @@ from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.management_scripts import ManagementScripts
 from tacker_cnf.conductor.run import Run, infra_task
 from tacker_cnf.conductor.vim_resolver import VimResolver
-from tacker_cnf.drivers.base import ActionType, Plan, TaskContext
+from tacker_cnf.drivers.base import Plan, TaskContext
 from tacker_cnf.lcm import grant_overrides, grant_plan
 from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.instantiated_info import Observed
+from tacker_cnf.lcm.vnf_plan import ActionType
 from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.sol.grant import Grant, GrantRequest

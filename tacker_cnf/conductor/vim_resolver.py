@@ -29,7 +29,7 @@ class ResolvedVims(msgspec.Struct, frozen=True, kw_only=True):
     vim_connections: Connections
     #: with endpoints and credentials
     resolved_connections: Connections
-    driver: InfraDriver[Any]
+    driver: InfraDriver[Any, Any]
 
 
 class VimResolver:

@@ -52,6 +52,12 @@ OPTIONS = (
         help="Seconds for which the result of a request with an "
         "Idempotency-Key is stored. It is deleted up to ten minutes later.",
     ),
+    cfg.FloatOpt(
+        "dry_run_timeout",
+        default=30.0,
+        min=1.0,
+        help="Seconds in which a dry run has to read the VIM.",
+    ),
     cfg.IntOpt(
         "page_size",
         default=100,

@@ -78,6 +78,14 @@ def find(
         yield position, _value(row)
 
 
+def holder(session: orm.Session, instance_id: str) -> str | None:
+    """Return the operation that has an instance; None: it is free."""
+    found: str | None = session.scalar(
+        sa.select(Row.busy_with).where(Row.id == instance_id)
+    )
+    return found
+
+
 def check_not_busy(session: orm.Session, instance_id: str) -> None:
     """Check that no operation has the instance, and that no conductor is
     deleting its leftovers.

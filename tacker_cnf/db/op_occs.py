@@ -233,6 +233,20 @@ def claim(
         fence=row.fence + 1,
         lease_until=epoch() + lease,
     )
+    return _claimed(row, fence=row.fence + 1)
+
+
+def load(session: orm.Session, op_occ_id: str) -> ClaimedOperation:
+    """Return what a conductor would claim, without claiming it.
+
+    :raises NotFound: the operation does not exist
+    """
+    get(session, op_occ_id)
+    row = session.get_one(Row, op_occ_id)
+    return _claimed(row, fence=row.fence)
+
+
+def _claimed(row: Row, fence: int) -> ClaimedOperation:
     return ClaimedOperation(
         op_occ=_value({name: getattr(row, name) for name in COLUMNS}),
         vim_connections=row.vim_connections,
@@ -244,7 +258,7 @@ def claim(
         checkpoint=row.checkpoint
         if isinstance(row.checkpoint, dict) and row.checkpoint
         else None,
-        fence=row.fence + 1,
+        fence=fence,
         recorded=row.recorded,
         lost_owner=row.owner,
     )

@@ -1,7 +1,6 @@
 """Interface of VIM drivers."""
 
 import dataclasses
-import enum
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
@@ -12,6 +11,7 @@ from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.lcm import redaction
 from tacker_cnf.lcm.change import Change
 from tacker_cnf.lcm.instantiated_info import Observed
+from tacker_cnf.lcm.vnf_plan import Action
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -77,31 +77,17 @@ class InfraTask:
         """
         return self.package_call is not None
 
-
-class ActionType(enum.StrEnum):
-    """What happens to a resource of the VIM."""
-
-    CREATE = "CREATE"
-    PATCH = "PATCH"
-    #: the resource is deleted, and a new one created in its place
-    RECREATE = "RECREATE"
-    DELETE = "DELETE"
-
-
-class Action(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a plan does to one resource of the VIM."""
-
-    type: ActionType
-    #: type of the resource on the VIM: Deployment, OS::Heat::Stack
-    kind: str
-    #: its name, or its id if it has none
-    name: str
-    #: why it is part of the plan, as a phrase
-    reason: str
-    #: the VDU to which it belongs; None: to the whole VNF
-    vdu_id: str | None = None
-    #: the vnfcResourceInfo to which it belongs
-    vnfc_id: str | None = None
+    def restoring(self) -> Self:
+        """Return the task that restores the state before this task."""
+        call = self.package_call
+        return dataclasses.replace(
+            self,
+            change=self.change.inverse(),
+            package=self.current_package or self.package,
+            current_package=self.package if self.current_package else None,
+            package_call=call
+            and PackageCall(f"{call.operation}_rollback", call.request),
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -109,13 +95,19 @@ class Plan:
     """What a driver does for a task. Drivers add what their execution needs."""
 
     task: InfraTask
-    #: in the order of execution; empty: request and packages change nothing
+    #: in the order of execution, the unchanged resources last
     actions: tuple[Action, ...]
-    #: what the change interrupts or loses, as sentences
+    #: what the change interrupts or loses, and what may make it fail, as
+    #: sentences
     warnings: tuple[str, ...] = ()
+    #: the files of the package that the driver runs: parameter of the request
+    #: that names one -> its path
+    scripts: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 P = TypeVar("P", bound=Plan)
+#: what a driver reads of a VIM to plan exactly; each driver has its own type
+R = TypeVar("R")
 
 
 class Checkpoint(msgspec.Struct, frozen=True, tag=True):
@@ -196,7 +188,7 @@ class SearchTask:
     cancel_token: CancelToken = dataclasses.field(default_factory=CancelToken)
 
 
-class InfraDriver(Protocol[P]):
+class InfraDriver(Protocol[P, R]):
     """Driver of a type of VIM: plans a change, then executes the plan.
 
     All methods are idempotent: a task may be repeated after any failure. A
@@ -225,14 +217,25 @@ class InfraDriver(Protocol[P]):
         :raises VimRejected: the VIM rejects the credentials
         """
 
-    def plan(self, task: InfraTask) -> P:
-        """Plan ``task.change`` by the request and the packages, without using
-        the VIM.
+    def plan(self, task: InfraTask, observed: R | None = None) -> P:
+        """Plan ``task.change``; do not use the VIM.
 
         Only what differs between the current and the desired state is
         changed, and what ``task.change.replace`` names is replaced.
 
+        :param observed: the resources on the VIM, for an exact list of
+            actions; None: plan by the request and the packages alone, as if
+            the VNF had exactly the resources of its current state
         :raises BadRequest: the request or the package is not valid
+        """
+
+    def observe_resources(self, task: InfraTask, context: TaskContext) -> R:
+        """Read the resources that ``task.change`` concerns, for a plan; change
+        nothing.
+
+        :raises BadRequest: the request or the package is not valid
+        :raises InfraError: the VIM cannot be read, or the change is not
+            possible on it
         """
 
     def validate_package(self, task: InfraTask) -> None:

@@ -69,6 +69,17 @@ def check(task: InfraTask) -> None:
             )
 
 
+def scripts(task: InfraTask) -> dict[str, str]:
+    """Return the script that a change of package runs, if the request names
+    one, by the name of its parameter.
+    """
+    which = "old" if task.change.restores else "new"
+    params = parameters.read(task.change.parameters, CoordinationParameters)
+    path = getattr(params, which)
+    is_run = path and task.current_package
+    return {f"lcm-operation-coordinate-{which}-vnf": path} if is_run else {}
+
+
 class Coordination:
     """The coordination of one change of package."""
 

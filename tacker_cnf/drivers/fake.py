@@ -54,9 +54,16 @@ class FakeDriver:
     def check_connection(self, connection: VimConnectionInfo) -> None:
         """Accept any connection."""
 
-    def plan(self, task: InfraTask) -> Plan:
+    def plan(self, task: InfraTask, observed: object = None) -> Plan:
         self._hook("plan", task)
         return Plan(task=task, actions=())
+
+    def observe_resources(
+        self, task: InfraTask, context: TaskContext
+    ) -> Sequence[str]:
+        """Return the ids of the VNFCs."""
+        self._hook("observe", FakeCall(task, context))
+        return [v.id for v in self.vnfcs.get(task.instance.id, ())]
 
     def validate_package(self, task: InfraTask) -> None:
         self._hook("plan", task)

@@ -33,7 +33,7 @@ class NoopDriver:
     def check_connection(self, connection: VimConnectionInfo) -> None:
         """Accept any connection."""
 
-    def plan(self, task: InfraTask) -> NoReturn:
+    def plan(self, task: InfraTask, observed: object = None) -> NoReturn:
         raise errors.BadRequest("VIMs of type noop accept no VNFs.")
 
     validate_package = plan
@@ -43,6 +43,8 @@ class NoopDriver:
 
     def observe(self, task: InfraTask, context: TaskContext) -> NoReturn:
         raise errors.VimRejected("VIMs of type noop cannot be read.")
+
+    observe_resources = observe
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
         """Return nothing."""

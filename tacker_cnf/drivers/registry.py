@@ -22,14 +22,14 @@ class DriverRegistry:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
         self._lock = threading.Lock()
-        self._drivers: dict[str, InfraDriver[Any]] = {}
+        self._drivers: dict[str, InfraDriver[Any, Any]] = {}
 
-    def install(self, vim_type: str, driver: InfraDriver[Any]) -> None:
+    def install(self, vim_type: str, driver: InfraDriver[Any, Any]) -> None:
         """Register a driver that exists already."""
         with self._lock:
             self._drivers[vim_type] = driver
 
-    def for_type(self, vim_type: str) -> InfraDriver[Any]:
+    def for_type(self, vim_type: str) -> InfraDriver[Any, Any]:
         """Return the driver of a vimType.
 
         :raises InvalidVimConnection: no driver supports the type
@@ -41,7 +41,7 @@ class DriverRegistry:
 
     def for_connections(
         self, connections: Mapping[str, VimConnectionInfo]
-    ) -> InfraDriver[Any]:
+    ) -> InfraDriver[Any, Any]:
         """Return the driver of a VNF by its VIM connections.
 
         :raises InvalidVimConnection: there is no connection, or they have
@@ -61,7 +61,7 @@ class DriverRegistry:
             )
         return next(iter(drivers.values()))
 
-    def _load(self, vim_type: str) -> InfraDriver[Any]:
+    def _load(self, vim_type: str) -> InfraDriver[Any, Any]:
         try:
             plugin: Any = DriverManager(
                 NAMESPACE,
@@ -76,5 +76,5 @@ class DriverRegistry:
             if type(driver) is plugin:
                 return driver
         base.precompile_types()  # the driver defines types of its own
-        new_driver: InfraDriver[Any] = plugin(self._conf)
+        new_driver: InfraDriver[Any, Any] = plugin(self._conf)
         return new_driver

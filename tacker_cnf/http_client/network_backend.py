@@ -54,10 +54,10 @@ class LimitedBackend(httpcore.NetworkBackend):
         stream = self._inner.connect_tcp(
             address, port, timeout, local_address, socket_options
         )
-        return _LimitedStream(stream)
+        return _LimitedConnection(stream)
 
 
-class _LimitedStream(httpcore.NetworkStream):
+class _LimitedConnection(httpcore.NetworkStream):
     """A connection whose reads are limited."""
 
     def __init__(self, inner: httpcore.NetworkStream) -> None:
@@ -93,7 +93,7 @@ class _LimitedStream(httpcore.NetworkStream):
             stream = self._inner.start_tls(
                 ssl_context, server_hostname, timeout
             )
-        return _LimitedStream(stream)
+        return _LimitedConnection(stream)
 
     def _interruptible(self) -> contextlib.AbstractContextManager[None]:
         return interruptible(self._inner.get_extra_info("socket"))

@@ -5,6 +5,7 @@ end with the limits of an exchange or a forceful cancellation.
 """
 
 import contextlib
+import dataclasses
 import functools
 import http.client
 import io
@@ -170,11 +171,7 @@ class HttpConnection(HTTPConnection):
         one of a watch, it is that of the exchange.
         """
         timeout = max(self._limits.timeout, self.timeout or 0.0)
-        limits = ExchangeLimits(
-            timeout=timeout,
-            max_bytes=self._limits.max_bytes,
-            clock=self._limits.clock,
-        )
+        limits = dataclasses.replace(self._limits, timeout=timeout)
         self.response_class = functools.partial(  # type: ignore[assignment]
             _Response, exchange=Exchange(limits, self.host)
         )

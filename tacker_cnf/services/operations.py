@@ -115,7 +115,7 @@ class OperationService:
             with cleanup_on_leftovers(self._rpc, instance_id):
                 snapshot = self._store.read(
                     context,
-                    _read_instance,
+                    _read_free_instance,
                     self._vim_connections,
                     instance_id,
                     op,
@@ -148,13 +148,13 @@ class OperationService:
         def check() -> Snapshot:
             snapshot = self._store.read(
                 context,
-                _read_for_modification,
+                _read_free_for_modification,
                 self._vim_connections,
                 instance_id,
                 request,
             )
             instance, vim_connections, _ = snapshot
-            self._check_modification(instance, request, vim_connections)
+            self.check_modification(instance, request, vim_connections)
             return snapshot
 
         op = LcmOperationType.MODIFY_INFO
@@ -170,7 +170,7 @@ class OperationService:
     ) -> str:
         def reserve() -> str:
             instance, vim_connections, generation = check()
-            op_occ = _new_op_occ(instance.id, op, request)
+            op_occ = new_op_occ(instance.id, op, request)
             self._store.write(
                 context,
                 _insert,
@@ -192,12 +192,18 @@ class OperationService:
 
         return run_once(self._store, context, preconditions, accept)
 
-    def _check_modification(
+    def check_modification(
         self,
         instance: VnfInstance,
         request: VnfInfoModificationRequest,
         vim_connections: Mapping[str, VimConnectionInfo],
     ) -> None:
+        """Check a modification.
+
+        :param vim_connections: those after it
+        :raises BadRequest: the request is not valid for the instance
+        :raises VnfdNotUsable: no enabled package has the requested VNFD
+        """
         if vim_connections != instance.vim_connection_info:
             self._check_same_vim_type(instance, vim_connections)
         vnfd_id = modification.other_vnfd_id(instance, request.vnfd_id)
@@ -256,25 +262,37 @@ class OperationService:
         request: SolType,
         vim_connections: Mapping[str, VimConnectionInfo],
     ) -> None:
-        operation = OPERATIONS[op]
-        package, current_package = self._packages(instance, op, request)
-        change = operation.change(
-            request,
-            instance,
-            package.vnfd,
-            current_package.vnfd if current_package else None,
-        )
+        task = self.infra_task(instance, op, request, vim_connections)
         if self._vim_from_grant and not vim_connections:
             return  # the conductor validates when the grant names the VIM
-        self._drivers.for_connections(vim_connections).plan(
-            InfraTask(
-                instance=instance,
-                change=change,
-                package=package,
-                current_package=current_package,
-                vim_connections=vim_connections,
-                package_call=PackageCall.of_request(op.lower(), request),
-            )
+        self._drivers.for_connections(vim_connections).plan(task)
+
+    def infra_task(
+        self,
+        instance: VnfInstance,
+        op: LcmOperationType,
+        request: SolType,
+        vim_connections: Mapping[str, VimConnectionInfo],
+    ) -> InfraTask:
+        """Return what an operation lets the driver do.
+
+        :raises BadRequest: the request is not valid for the instance
+        :raises VnfdNotUsable: no enabled package has the requested VNFD
+        :raises IncompatibleVnfd: the instance is not compatible with the VNFD
+        """
+        package, current_package = self._packages(instance, op, request)
+        return InfraTask(
+            instance=instance,
+            change=OPERATIONS[op].change(
+                request,
+                instance,
+                package.vnfd,
+                current_package.vnfd if current_package else None,
+            ),
+            package=package,
+            current_package=current_package,
+            vim_connections=vim_connections,
+            package_call=PackageCall.of_request(op.lower(), request),
         )
 
     def _packages(
@@ -415,17 +433,34 @@ class OperationService:
         return self._store.read(context, conductors.count)
 
 
-def _read_instance(
+def _read_free_instance(
     session: Session,
     vim_connections: VimConnections,
     instance_id: str,
     op: LcmOperationType,
     request: SolType,
 ) -> Snapshot:
-    generation = instances.generation(session, instance_id)
-    instance = instances.get(session, instance_id)
+    instances.get(session, instance_id)
     # first: the operation in progress is the better explanation
     instances.check_not_busy(session, instance_id)
+    return read_instance(session, vim_connections, instance_id, op, request)
+
+
+def read_instance(
+    session: Session,
+    vim_connections: VimConnections,
+    instance_id: str,
+    op: LcmOperationType,
+    request: SolType,
+) -> Snapshot:
+    """Return what an operation would start from.
+
+    :raises NotFound: the instance does not exist
+    :raises WrongState: the state of the instance does not allow it
+    :raises Leftovers: objects of a failed instantiation are on the VIM
+    """
+    generation = instances.generation(session, instance_id)
+    instance = instances.get(session, instance_id)
     registry.check_state(op, instance)
     if op is LcmOperationType.INSTANTIATE:
         leftovers.check(session, instance_id, request)
@@ -436,15 +471,31 @@ def _read_instance(
     return instance, vim_connections.name(session, requested), generation
 
 
-def _read_for_modification(
+def _read_free_for_modification(
     session: Session,
     vim_connections: VimConnections,
     instance_id: str,
     request: VnfInfoModificationRequest,
 ) -> Snapshot:
+    instances.get(session, instance_id)
+    instances.check_not_busy(session, instance_id)
+    return read_for_modification(
+        session, vim_connections, instance_id, request
+    )
+
+
+def read_for_modification(
+    session: Session,
+    vim_connections: VimConnections,
+    instance_id: str,
+    request: VnfInfoModificationRequest,
+) -> Snapshot:
+    """Return what a modification would start from, with its VIMs.
+
+    :raises NotFound: the instance does not exist
+    """
     generation = instances.generation(session, instance_id)
     instance = instances.get(session, instance_id)
-    instances.check_not_busy(session, instance_id)
     provided = vim_connections.provided(session, instance_id)
     requested = modification.connections(
         instance, request, provided.get(instance_id, {})
@@ -528,9 +579,10 @@ def _with_waiting(op_occ: VnfLcmOpOcc) -> VnfLcmOpOcc:
     return msgspec.structs.replace(op_occ, progress=progress)
 
 
-def _new_op_occ(
+def new_op_occ(
     instance_id: str, op: LcmOperationType, request: SolType
 ) -> VnfLcmOpOcc:
+    """Return a new operation in its first state."""
     now = datetime.datetime.now(datetime.UTC)
     return VnfLcmOpOcc(
         id=str(uuid.uuid4()),

@@ -1,13 +1,12 @@
 """Plans, compared with what their execution has done in the cluster."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Final
 
-import msgspec
-
-from tacker_cnf.drivers.base import Action, ActionType, Plan
 from tacker_cnf.drivers.kubernetes.cluster_connection import VIM_TYPE
 from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL
+from tacker_cnf.lcm.vnf_plan import Action, ActionType, FieldChange, VnfPlan
+from tacker_cnf.sol import base
 from tests.fixtures.cluster import APPS, CORE, RBAC, CnfCase
 from tests.fixtures.recording_driver import RecordingDriver
 from tests.functional.test_cnf_change_package import (
@@ -31,18 +30,14 @@ RESOURCES: Final = {
     "roles": RBAC,
     "networkpolicies": "/apis/networking.k8s.io/v1",
 }
-#: those that the controller of a StatefulSet creates
+#: those that the controller of a StatefulSet creates, which no manifest has
 CLAIMS: Final = frozenset({"data-store-0"})
 #: (kind, name) of an object
 Name = tuple[str, str]
 
 
-class PlanCase(CnfCase):
-    """A service with a recording driver."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.driver = RecordingDriver(self.vnfm.parts.drivers, VIM_TYPE)
+class DryRunCase(CnfCase):
+    """Dry runs, compared with what is in the cluster."""
 
     def bodies(self) -> dict[Name, Any]:
         """Return the objects of the VNF that have no controller, and the pods
@@ -58,22 +53,48 @@ class PlanCase(CnfCase):
             for body in listed["items"]:
                 name = body["metadata"]["name"]
                 labels = body["metadata"].get("labels", {})
-                if INSTANCE_LABEL in labels and name not in CLAIMS:
+                if INSTANCE_LABEL in labels:
                     yield (kind, name), body
 
-    def check_plan(self, before: dict[Name, Any]) -> Plan:
-        """Check that the last plan names all that was done since, and nothing
-        else; return it.
+    def contents(self) -> dict[Name, Any]:
+        """Return what clients have set in the objects."""
+        return {
+            name: content(body)
+            for name, body in self._bodies()
+            if not body["metadata"].get("ownerReferences")
+        }
+
+    def dry_run(self, vnf: str, task: str, body: Any) -> VnfPlan:
+        """Plan an operation by a dry run; check that it changes nothing."""
+        path = f"/vnflcm/v2/vnf_instances/{vnf}/{task}?dry_run=true"
+        return self.planned(path, body)
+
+    def planned(self, path: str, body: Any) -> VnfPlan:
+        before = self.contents()
+        response = self.vnfm.call("POST", path, body)
+        self.assertEqual(200, response.status, response.json)
+        self.assertEqual(before, self.contents())
+        return base.decode(response.content, VnfPlan)
+
+    def check_done(
+        self,
+        before: dict[Name, Any],
+        actions: Iterable[Action],
+        ignored: frozenset[str] = frozenset(),
+    ) -> None:
+        """Check that actions name all that was done since, and nothing else.
+
+        :param ignored: names of objects that they do not name
         """
-        plan = self.driver.plans[-1]
         after = self.bodies()
         planned: dict[str, set[Name]] = {kind: set() for kind in ActionType}
-        for action in plan.actions:
+        for action in actions:
             planned[action.type].add((action.kind, action.name))
         own = {
             name
             for name, body in (before | after).items()
             if not body["metadata"].get("ownerReferences")
+            and name[1] not in ignored
         }
         kept = before.keys() & after.keys() & own
         recreated = {n for n in kept if uid(before[n]) != uid(after[n])}
@@ -82,22 +103,21 @@ class PlanCase(CnfCase):
             for name in planned[ActionType.RECREATE] - own
             if name in before and name not in after
         }
+        patched = {
+            name
+            for name in kept - recreated
+            if content(before[name]) != content(after[name])
+        }
         done = {
-            ActionType.CREATE: own - before.keys(),
+            ActionType.CREATE: {
+                name for name in own - before.keys() if name[1] not in CLAIMS
+            },
             ActionType.DELETE: own - after.keys(),
             ActionType.RECREATE: recreated | healed,
-            ActionType.PATCH: {
-                name
-                for name in kept - recreated
-                if content(before[name]) != content(after[name])
-            },
+            ActionType.PATCH: patched,
+            ActionType.UNCHANGED: kept - recreated - patched,
         }
         self.assertEqual(done, planned)
-        encoded = msgspec.json.encode(plan.actions)
-        self.assertEqual(
-            plan.actions, msgspec.json.decode(encoded, type=tuple[Action, ...])
-        )
-        return plan
 
 
 def uid(body: Any) -> str:
@@ -109,24 +129,40 @@ def content(body: Any) -> Any:
     return {k: v for k, v in body.items() if k not in {"metadata", "status"}}
 
 
+class PlanCase(DryRunCase):
+    """A service with a recording driver."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.driver = RecordingDriver(self.vnfm.parts.drivers, VIM_TYPE)
+
+
 class TestLifePlans(PlanCase):
-    def run_and_check(self, vnf: str, task: str, body: Any) -> Plan:
+    def run_and_check(self, vnf: str, task: str, body: Any) -> VnfPlan:
         before = self.bodies()
+        plan = self.dry_run(vnf, task, body)
         op_occ = self.vnfm.run(vnf, task, body)
         self.assertEqual("COMPLETED", op_occ["operationState"], op_occ)
-        return self.check_plan(before)
+        self.check_done(before, plan.actions)
+        by_request = self.driver.plans[-1]
+        self.check_done(before, by_request.actions, CLAIMS)
+        return plan
 
     def test_a_life(self) -> None:
         vnf = self.vnfm.create()
         self.run_and_check(vnf, "instantiate", self.vnfm.request())
         scale = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
-        (action,) = self.run_and_check(vnf, "scale", scale).actions
+        action, *_ = self.run_and_check(vnf, "scale", scale).actions
         self.assertEqual(
             ("Deployment", "web", "web", "the VDU has 2 VNFCs instead of 1"),
             (action.kind, action.name, action.vdu_id, action.reason),
         )
+        self.assertEqual(
+            (FieldChange(path="spec.replicas", before=1, after=2),),
+            action.changes,
+        )
         body = {"vnfcInstanceId": [self.vnfm.vnfc_of(vnf, "web")]}
-        (action,) = self.run_and_check(vnf, "heal", body).actions
+        action, *_ = self.run_and_check(vnf, "heal", body).actions
         self.assertEqual(("Pod", "web"), (action.kind, action.vdu_id))
         whole = self.run_and_check(vnf, "heal", {})
         self.assertIn("out of service", " ".join(whole.warnings))
@@ -142,5 +178,10 @@ class TestChangePlans(PlanCase, ChangeCase):
     def test_a_change_of_package(self) -> None:
         before = self.bodies()
         other = CONFIG % "Hello" + "---\n" + NEXT
-        self.change_completed(self.package("cnf-update-after", other=other))
-        self.check_plan(before)
+        vnfd_id = self.package("cnf-update-after", other=other)
+        plan = self.dry_run(
+            self.instance_id, "change_vnfpkg", self.request(vnfd_id)
+        )
+        self.change_completed(vnfd_id)
+        self.check_done(before, plan.actions)
+        self.check_done(before, self.driver.plans[-1].actions, CLAIMS)

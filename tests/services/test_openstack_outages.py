@@ -1,6 +1,7 @@
 """Outages, TLS errors and lost responses of a real Keystone and Heat."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import fixtures
@@ -120,9 +121,14 @@ class TestOutages(testtools.TestCase):
         vnf = self.useFixture(ProxiedService(self, openstack=LONG_OUTAGE))
         location = vnf.start_hanging()
 
-        def wait_for_log(message: str) -> None:
+        def wait_for_log(message: str, cause: Callable[[], object]) -> None:
             before = log.output.count(message)
+            cause()
             waiting.until(lambda: log.output.count(message) > before, message)
+
+        def expire_with(fault: Callable[[], object]) -> None:
+            fault()
+            self.expire(vnf)
 
         def wait_for_requests() -> None:
             before = vnf.heat.count_requests("GET")
@@ -130,27 +136,28 @@ class TestOutages(testtools.TestCase):
                 lambda: vnf.heat.count_requests("GET") > before + 1, "a poll"
             )
 
-        vnf.heat.close()
-        wait_for_log("does not answer")
+        wait_for_log("does not answer", vnf.heat.close)
         vnf.heat.repair()
         wait_for_requests()
-        vnf.heat.hang()
-        wait_for_log("timed out")
+        wait_for_log("timed out", vnf.heat.hang)
         vnf.heat.repair()
         wait_for_requests()
-        vnf.heat.fail_with(503, "down for maintenance")
-        wait_for_log("Heat answered 503: down for maintenance")
+        wait_for_log(
+            "Heat answered 503: down for maintenance",
+            lambda: vnf.heat.fail_with(503, "down for maintenance"),
+        )
         vnf.heat.repair()
         wait_for_requests()
         # the token has expired, and Keystone is unreachable
-        vnf.keystone.close()
-        self.expire(vnf)
-        wait_for_log("does not answer")
+        wait_for_log(
+            "does not answer", lambda: expire_with(vnf.keystone.close)
+        )
         vnf.keystone.repair()
         wait_for_requests()
-        vnf.keystone.fail_with(502)
-        self.expire(vnf)
-        wait_for_log("Keystone answered 502")
+        wait_for_log(
+            "Keystone answered 502",
+            lambda: expire_with(lambda: vnf.keystone.fail_with(502)),
+        )
         vnf.keystone.repair()
         vnf.project.repair("store")
         done = vnf.wait_operation(location)

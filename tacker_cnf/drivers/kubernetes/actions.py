@@ -1,129 +1,326 @@
 """The actions of a plan: what it does to each object, and why."""
 
-from collections.abc import Iterable, Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from tacker_cnf.drivers.base import Action, ActionType
+from tacker_cnf.drivers import field_changes
 from tacker_cnf.drivers.kubernetes import content, pod_references, pod_update
-from tacker_cnf.drivers.kubernetes.manifests import RETAINED_KINDS, Manifest
+from tacker_cnf.drivers.kubernetes.manifests import (
+    POD_OWNER_KINDS,
+    RETAINED_KINDS,
+    Key,
+    Manifest,
+)
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.plan import ManifestChange, ObjectPlan
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.lcm.change import ALL, Change
+from tacker_cnf.lcm.vnf_plan import Action, ActionType, FieldChange
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 #: reason of workloads that only restart
 READS: Final = "its pods read what changes"
+MISSING: Final = "it does not exist"
+DIFFERS: Final = "its manifest differs"
+NOT_WANTED: Final = "the new state does not have it"
 #: kinds whose objects have data
 DATA_KINDS: Final = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
+#: fields of metadata that a manifest sets
+META_FIELDS: Final = frozenset({"labels", "annotations"})
 
 
-def list_actions(change: Change, plan: ObjectPlan) -> Iterator[Action]:
-    """List what a plan does by the manifests, in the order of its execution.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ObjectStates:
+    """The objects of a VNF before a change and after it, by their keys."""
 
-    Left out are objects whose manifests stay the same, even if they differ in
-    the cluster, and in a termination the objects of earlier packages and the
-    claims of StatefulSets.
-    """
+    #: of a deletion in the order of the requests
+    before: Mapping[Key, Object]
+    #: as the API server would store them; without the cluster, the manifests
+    after: Mapping[Key, Object]
+    #: (VDU, name) of the existing pods; None: those of all VNFCs
+    pods: frozenset[tuple[str, str]] | None = None
+    #: objects and pods that an earlier attempt has created again
+    replaced: frozenset[Key] = frozenset()
+
+    def is_kept(self, key: Key) -> bool:
+        """Return whether a heal of the whole VNF leaves an existing object."""
+        return key[1] in RETAINED_KINDS or key in self.replaced
+
+
+def states_by_request(change: Change, plan: ObjectPlan) -> ObjectStates:
+    """Return the objects as the manifests of both states have them."""
+    objects = plan.before.objects if plan.before else plan.after.objects
+    if change.current is None:
+        objects = ()
     if change.desired is None:
-        for manifest in reversed(plan.after.objects):
+        objects = tuple(reversed(objects))
+    before = {manifest.key: manifest.body for manifest in objects}
+    for manifest in plan.scaled:
+        before[manifest.key] = with_replicas(
+            manifest.body,
+            change.current.counts.get(manifest.vdu_id or "", 0)
+            if change.current
+            else 0,
+        )
+    return ObjectStates(
+        before=before, after={m.key: m.body for m in plan.after.objects}
+    )
+
+
+def with_replicas(body: Object, count: int) -> Object:
+    """Return a workload with another size."""
+    return {**body, "spec": {**body["spec"], "replicas": count}}
+
+
+@dataclasses.dataclass(frozen=True)
+class ActionLister:
+    """What a plan does, by the objects before and after it."""
+
+    change: Change
+    plan: ObjectPlan
+    states: ObjectStates
+
+    def list_actions(self) -> Iterator[Action]:
+        """List what the plan does, in the order of its execution; then the
+        objects that it leaves as they are.
+        """
+        listed = tuple(self._list_changes())
+        yield from listed
+        changed = {(action.kind, action.name) for action in listed}
+        unchanged = (
+            key for key in self.states.before if key[1:] not in changed
+        )
+        reason = "the plan does not concern it"
+        yield from self._list_keys(ActionType.UNCHANGED, unchanged, reason)
+
+    def _list_changes(self) -> Iterator[Action]:
+        change = self.change
+        if change.desired is None:
             reason = "the VNF shall have no objects"
-            yield _action(ActionType.DELETE, manifest, reason)
-    elif change.replace == ALL:
-        for manifest in plan.created:
-            if manifest.kind not in RETAINED_KINDS:
+            yield from self._list_keys(
+                ActionType.DELETE, self.states.before, reason
+            )
+        elif change.replace == ALL:
+            yield from self._list_replacements()
+        elif change.replace:
+            yield from self._list_heals(change.replace)
+        else:
+            yield from self._list_differences()
+
+    def _list_keys(
+        self,
+        verb: ActionType,
+        keys: Iterable[Key],
+        reason: str,
+        wave: int = 1,
+    ) -> Iterator[Action]:
+        """List the same action for several existing objects."""
+        former = self.plan.before.objects if self.plan.before else ()
+        vdus = {m.key: m.vdu_id for m in (*former, *self.plan.after.objects)}
+        for key in keys:
+            _, kind, name = key
+            yield Action(
+                type=verb,
+                kind=kind,
+                name=name,
+                reason=reason,
+                vdu_id=vdus.get(key),
+                wave=wave,
+            )
+
+    def _list_replacements(self) -> Iterator[Action]:
+        """List what a heal of the whole VNF does: all objects without data
+        are deleted, then those of the manifests are created.
+        """
+        wanted = {manifest.key for manifest in self.plan.created}
+        obsolete = (
+            key
+            for key in self.states.before
+            if key not in wanted and not self.states.is_kept(key)
+        )
+        yield from self._list_keys(ActionType.DELETE, obsolete, NOT_WANTED)
+        for manifest in self.plan.created:
+            if manifest.key not in self.states.before:
+                yield _action(ActionType.CREATE, manifest, MISSING, wave=2)
+            elif not self.states.is_kept(manifest.key):
                 reason = "the whole VNF is healed"
                 yield _action(ActionType.RECREATE, manifest, reason)
-    elif change.replace:
-        for vnfc in change.replace:
-            yield Action(
-                type=ActionType.RECREATE,
-                kind="Pod",
-                name=vnfc.compute_resource.resource_id,
-                reason="the VNFC is healed",
-                vdu_id=vnfc.vdu_id,
-                vnfc_id=vnfc.id,
+
+    def _list_heals(
+        self, vnfcs: Iterable[VnfcResourceInfo]
+    ) -> Iterator[Action]:
+        workloads = self.plan.after.workloads
+        for vdu in dict.fromkeys(vnfc.vdu_id for vnfc in vnfcs):
+            manifest = workloads.get(vdu)
+            if manifest and manifest.key not in self.states.before:
+                yield _action(ActionType.CREATE, manifest, MISSING)
+        pods = self.states.pods
+        for vnfc in vnfcs:
+            if pods is None or (vnfc.vdu_id, vnfc.id) in pods:
+                yield Action(
+                    type=ActionType.RECREATE,
+                    kind="Pod",
+                    name=vnfc.compute_resource.resource_id,
+                    reason="the VNFC is healed",
+                    vdu_id=vnfc.vdu_id,
+                    vnfc_id=vnfc.id,
+                )
+
+    def _list_differences(self) -> Iterator[Action]:
+        plan, before = self.plan, self.states.before
+        for manifest in plan.created:
+            reason = "only the new state has it"
+            yield from self._list_patch(manifest, reason)
+        for manifest in plan.applied:
+            yield from self._list_patch(manifest, MISSING)
+        written = [
+            config.after
+            for config in plan.written
+            if self._is_written(config.key)
+        ]
+        yield from map(self._write_action, written)
+        created = () if plan.mark.undoes else plan.created
+        new_objects = {(m.kind, m.name) for m in (*created, *written)}
+        yield from self._list_rolled(new_objects)
+        for restart in plan.restarted:
+            yield from self._list_restart(restart, new_objects)
+        for manifest in plan.scaled:
+            if changes := self._changes(manifest):
+                reason = _scale_reason(self.change, manifest)
+                yield _action(ActionType.PATCH, manifest, reason, changes)
+        obsolete = plan.obsolete(before)
+        owners = [key for key in obsolete if key[1] in POD_OWNER_KINDS]
+        others = [key for key in obsolete if key not in owners]
+        yield from self._list_keys(
+            ActionType.DELETE, owners, NOT_WANTED, wave=2
+        )
+        yield from self._list_keys(
+            ActionType.DELETE, others, NOT_WANTED, wave=3
+        )
+
+    def _list_patch(
+        self, manifest: Manifest, reason_to_create: str
+    ) -> Iterator[Action]:
+        if manifest.key not in self.states.before:
+            yield _action(ActionType.CREATE, manifest, reason_to_create)
+        elif changes := self._changes(manifest):
+            yield _action(ActionType.PATCH, manifest, DIFFERS, changes)
+
+    def _changes(self, manifest: Manifest) -> tuple[FieldChange, ...]:
+        """Compare the fields of an object that clients set."""
+        before = self.states.before[manifest.key]
+        after = self.states.after[manifest.key]
+        return tuple(field_changes.compare(_fields(before), _fields(after)))
+
+    def _is_written(self, key: Key) -> bool:
+        before = self.states.before.get(key)
+        return before is None or not content.is_same_content(
+            before, self.states.after[key]
+        )
+
+    def _write_action(self, manifest: Manifest) -> Action:
+        key = manifest.key
+        if key not in self.states.before:
+            return _action(ActionType.CREATE, manifest, MISSING)
+        before = content.content_of(self.states.before[key])
+        after = content.content_of(self.states.after[key])
+        changes = field_changes.compare(before, after)
+        if manifest.kind == pod_references.SECRET:
+            changes = (
+                field_changes.hidden(c.path, c.before, c.after)
+                for c in changes
             )
-    else:
-        yield from _list_differences(change, plan)
+        reason = "its content differs"
+        return _action(ActionType.PATCH, manifest, reason, tuple(changes))
+
+    def _list_rolled(self, changed: Iterable[Reference]) -> Iterator[Action]:
+        """List the Deployments with another manifest, and those whose pods
+        read an object that changes.
+        """
+        for manifest in self.plan.rolled:
+            if changes := self._changes(manifest):
+                yield _action(ActionType.PATCH, manifest, DIFFERS, changes)
+            elif _reading_containers(manifest.body, changed):
+                yield _action(ActionType.PATCH, manifest, READS)
+
+    def _list_restart(
+        self, restart: ManifestChange, changed: Iterable[Reference]
+    ) -> Iterator[Action]:
+        """List the restart of a workload, if it has another image or reads an
+        object that changes.
+        """
+        before = self.states.before.get(restart.key)
+        if before is None:
+            return
+        images = pod_update.changed_images(
+            before["spec"], restart.after.body["spec"]
+        )
+        containers = _reading_containers(before, changed)
+        reasons = [
+            *(["its images differ"] if images else []),
+            *([READS] if containers else []),
+        ]
+        is_new = restart.after.kind == "Pod" and pod_update.needs_new_pod(
+            images, containers
+        )
+        if reasons:
+            yield _action(
+                ActionType.RECREATE if is_new else ActionType.PATCH,
+                restart.after,
+                ", and ".join(reasons),
+                () if is_new else tuple(_image_changes(before, images)),
+            )
+
+    def list_warnings(self) -> Iterator[str]:
+        """List what the plan interrupts or loses."""
+        change = self.change
+        if change.desired is None:
+            for (_, kind, name), body in self.states.before.items():
+                if _has_data(kind, body):
+                    yield (
+                        f"The data in the volumes of {kind} {name} is deleted."
+                    )
+        elif change.replace == ALL:
+            yield (
+                "The VNF is out of service from the deletion of its pods "
+                "until the new ones are ready."
+            )
+        elif change.replace:
+            yield from _list_outages(change, change.replace)
 
 
-def _list_differences(change: Change, plan: ObjectPlan) -> Iterator[Action]:
-    written = [
-        config.after
-        for config in plan.written
-        if not content.is_same_content(config.before.body, config.after.body)
-    ]
-    groups = (
-        (ActionType.CREATE, plan.created, "only the new state has it"),
-        (ActionType.PATCH, plan.applied, "its manifest differs"),
-        (ActionType.PATCH, written, "its content differs"),
-    )
-    for kind, objects, reason in groups:
-        yield from (_action(kind, manifest, reason) for manifest in objects)
-    created = () if plan.mark.undoes else plan.created
-    changed = {(m.kind, m.name) for m in (*created, *written)}
-    yield from _list_rolled(plan, changed)
-    for restart in plan.restarted:
-        yield from _list_restarts(restart, changed)
-    for manifest in plan.scaled:
-        reason = _scale_reason(change, manifest)
-        yield _action(ActionType.PATCH, manifest, reason)
-    for manifest in _obsolete_objects(plan):
-        reason = "the new state does not have it"
-        yield _action(ActionType.DELETE, manifest, reason)
-
-
-def _list_rolled(
-    plan: ObjectPlan, changed: Iterable[Reference]
-) -> Iterator[Action]:
-    """List the Deployments with another manifest, and those whose pods read
-    an object that changes.
-    """
-    before = {m.key: m for m in plan.before.objects} if plan.before else {}
-    for manifest in plan.rolled:
-        if manifest.body != before[manifest.key].body:
-            yield _action(ActionType.PATCH, manifest, "its manifest differs")
-        elif _reading_containers(manifest, changed):
-            yield _action(ActionType.PATCH, manifest, READS)
+def _fields(body: Object) -> Object:
+    meta = body.get("metadata") or {}
+    fields = {
+        name: value
+        for name, value in body.items()
+        if name not in {"apiVersion", "kind", "metadata", "status"}
+    }
+    if shown := {k: v for k, v in meta.items() if k in META_FIELDS and v}:
+        fields["metadata"] = shown
+    return fields
 
 
 def _reading_containers(
-    manifest: Manifest, changed: Iterable[Reference]
+    body: Object, changed: Iterable[Reference]
 ) -> frozenset[str]:
-    spec = pod_update.pod_spec_of(manifest.body["spec"])
+    spec = pod_update.pod_spec_of(body["spec"])
     return pod_references.reading_containers(spec, changed)
 
 
-def _obsolete_objects(plan: ObjectPlan) -> Iterator[Manifest]:
-    remaining = {manifest.key for manifest in plan.after.objects}
-    for manifest in plan.before.objects if plan.before else ():
-        if manifest.key not in remaining and (
-            manifest.kind not in RETAINED_KINDS
-        ):
-            yield manifest
-
-
-def _list_restarts(
-    change: ManifestChange, changed: Iterable[Reference]
-) -> Iterator[Action]:
-    """List the restart of a workload, if it has another image or reads an
-    object that changes.
-    """
-    before, after = change.before.body["spec"], change.after.body["spec"]
-    images = pod_update.changed_images(before, after)
-    containers = _reading_containers(change.before, changed)
-    reasons = [
-        *(["its images differ"] if images else []),
-        *([READS] if containers else []),
-    ]
-    is_new = change.after.kind == "Pod" and pod_update.needs_new_pod(
-        images, containers
-    )
-    if reasons:
-        yield _action(
-            ActionType.RECREATE if is_new else ActionType.PATCH,
-            change.after,
-            ", and ".join(reasons),
-        )
+def _image_changes(body: Object, images: Object) -> Iterator[FieldChange]:
+    before = pod_update.pod_spec_of(body["spec"])
+    prefix = "spec." if before is body["spec"] else "spec.template.spec."
+    for kind, containers in images.items():
+        present = {c["name"]: c.get("image") for c in before[kind]}
+        for container in containers:
+            name = container["name"]
+            yield FieldChange(
+                path=f"{prefix}{kind}[{name}].image",
+                before=present[name],
+                after=container["image"],
+            )
 
 
 def _scale_reason(change: Change, manifest: Manifest) -> str:
@@ -134,32 +331,39 @@ def _scale_reason(change: Change, manifest: Manifest) -> str:
     return f"the VDU has {after} VNFCs instead of {before}"
 
 
-def _action(kind: ActionType, manifest: Manifest, reason: str) -> Action:
+def _action(
+    kind: ActionType,
+    manifest: Manifest,
+    reason: str,
+    changes: tuple[FieldChange, ...] = (),
+    wave: int = 1,
+) -> Action:
     return Action(
         type=kind,
         kind=manifest.kind,
         name=manifest.name,
         reason=reason,
         vdu_id=manifest.vdu_id,
+        changes=changes,
+        wave=wave,
     )
 
 
-def list_warnings(change: Change, plan: ObjectPlan) -> Iterator[str]:
-    """List what a plan interrupts or loses."""
-    if change.desired is None:
-        for manifest in plan.after.objects:
-            if has_data(manifest):
-                yield f"The data in the volumes of {manifest} is deleted."
-    elif change.replace == ALL:
-        yield (
-            "The VNF is out of service from the deletion of its pods until "
-            "the new ones are ready."
-        )
+def _list_outages(
+    change: Change, vnfcs: Iterable[VnfcResourceInfo]
+) -> Iterator[str]:
+    healed = [vnfc.vdu_id for vnfc in vnfcs]
+    for vdu in dict.fromkeys(healed):
+        if healed.count(vdu) >= change.state.counts.get(vdu, 0):
+            yield (
+                f"VDU {vdu} has no other VNFC, and is out of service until a "
+                "new one is ready."
+            )
 
 
-def has_data(manifest: Manifest) -> bool:
+def _has_data(kind: str, body: Object) -> bool:
     """Return whether persistent volumes belong to an object."""
-    return manifest.kind in DATA_KINDS or bool(
-        manifest.kind == "StatefulSet"
-        and manifest.body.get("spec", {}).get("volumeClaimTemplates")
+    return kind in DATA_KINDS or bool(
+        kind == "StatefulSet"
+        and (body.get("spec") or {}).get("volumeClaimTemplates")
     )

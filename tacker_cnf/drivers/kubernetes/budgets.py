@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from tacker_cnf.drivers.kubernetes.api_errors import NotFound
+from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.objects import Object
 
 
@@ -17,6 +19,18 @@ OPERATORS: Final[Mapping[str, Callable[..., bool]]] = {
     "Exists": lambda labels, key, _: key in labels,
     "DoesNotExist": lambda labels, key, _: key not in labels,
 }
+
+
+def list_all(cluster: Cluster, namespace: str) -> list[Object]:
+    """List the budgets of a namespace.
+
+    :raises Forbidden: the credentials do not allow it
+    """
+    try:
+        kind = cluster.kind("policy/v1", "PodDisruptionBudget")
+        return list(cluster.list(kind, namespace)["items"])
+    except NotFound:
+        return []
 
 
 def covers(budget: Object, pod: Object) -> bool:

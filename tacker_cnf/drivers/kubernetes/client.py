@@ -35,6 +35,8 @@ METADATA_MEDIA_TYPE: Final = (
 CHUNK_BYTES: Final = 65536
 #: clusters for which a process keeps a connection pool
 MAX_SESSIONS: Final = 256
+#: value of the parameter dryRun
+DRY_RUN: Final = "All"
 
 
 class Cluster:
@@ -104,20 +106,38 @@ class Cluster:
         )
 
     def create(
-        self, resource: Any, body: Object, namespace: str | None
+        self,
+        resource: Any,
+        body: Object,
+        namespace: str | None,
+        dry_run: str | None = None,
     ) -> Object:
         """Create an object.
 
+        :param dry_run: DRY_RUN: check and return what would be stored
         :raises Conflict: an object of this name exists
         """
         self.cancel_token.check()
         path = resource.path(namespace=namespace)
-        return self._json("post", path, body=body, field_manager=FIELD_MANAGER)
+        return self._json(
+            "post",
+            path,
+            body=body,
+            field_manager=FIELD_MANAGER,
+            dry_run=dry_run,
+        )
 
     def apply(
-        self, resource: Any, body: Object, namespace: str | None
+        self,
+        resource: Any,
+        body: Object,
+        namespace: str | None,
+        dry_run: str | None = None,
     ) -> Object:
-        """Create or change an object by server-side apply."""
+        """Create or change an object by server-side apply.
+
+        :param dry_run: DRY_RUN: check and return what would be stored
+        """
         self.cancel_token.check()
         path = resource.path(body["metadata"]["name"], namespace)
         return self._json(
@@ -127,6 +147,7 @@ class Cluster:
             content_type="application/apply-patch+yaml",
             field_manager=FIELD_MANAGER,
             force_conflicts=True,
+            dry_run=dry_run,
         )
 
     def set_managed_fields(
@@ -151,15 +172,26 @@ class Cluster:
         )
 
     def replace(
-        self, resource: Any, body: Object, namespace: str | None
+        self,
+        resource: Any,
+        body: Object,
+        namespace: str | None,
+        dry_run: str | None = None,
     ) -> Object:
         """Replace an object (PUT).
 
+        :param dry_run: DRY_RUN: check and return what would be stored
         :raises Conflict: the object has changed since it was read
         """
         self.cancel_token.check()
         path = resource.path(body["metadata"]["name"], namespace)
-        return self._json("put", path, body=body, field_manager=FIELD_MANAGER)
+        return self._json(
+            "put",
+            path,
+            body=body,
+            field_manager=FIELD_MANAGER,
+            dry_run=dry_run,
+        )
 
     def patch(
         self, resource: Any, name: str, namespace: str | None, change: Object

@@ -26,10 +26,12 @@ from tacker_cnf.drivers.kubernetes import (
     inventory,
     label_search,
     manifests,
+    observation,
     package_change,
     pod_watch,
     workloads,
 )
+from tacker_cnf.drivers.kubernetes.actions import ActionLister
 from tacker_cnf.drivers.kubernetes.api_errors import Forbidden
 from tacker_cnf.drivers.kubernetes.client import Cluster, ClusterPool
 from tacker_cnf.drivers.kubernetes.cluster_assignment import ClusterAssignment
@@ -45,6 +47,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Rendered,
 )
 from tacker_cnf.drivers.kubernetes.marks import Mark
+from tacker_cnf.drivers.kubernetes.observation import ObservedObjects
 from tacker_cnf.drivers.kubernetes.package_change import (
     PreviousDeployment,
     PreviousDeployments,
@@ -104,7 +107,9 @@ class KubernetesDriver:
         with contextlib.suppress(Forbidden):
             cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
 
-    def plan(self, task: InfraTask) -> KubernetesPlan:
+    def plan(
+        self, task: InfraTask, observed: ObservedObjects | None = None
+    ) -> KubernetesPlan:
         change = task.change
         if not change.restores:  # else it was checked when it was accepted
             _check_request(task)
@@ -115,12 +120,38 @@ class KubernetesDriver:
         is_new = change.current is None or task.current_package
         if is_new or not task.has_operation:
             workloads.check(task, rendered)
+        states = actions.states_by_request(change, objects)
+        warnings: tuple[str, ...] = ()
+        if observed:
+            objects, states = observed.plan, observed.states
+            warnings = observed.warnings
+        lister = ActionLister(change, objects, states)
         return KubernetesPlan(
             task=task,
-            actions=tuple(actions.list_actions(change, objects)),
-            warnings=tuple(actions.list_warnings(change, objects)),
+            actions=tuple(lister.list_actions()),
+            warnings=(*lister.list_warnings(), *warnings),
+            scripts=coordination.scripts(task),
             objects=objects,
             assignment=assignment,
+        )
+
+    def observe_resources(
+        self, task: InfraTask, context: TaskContext
+    ) -> ObservedObjects:
+        plan = self.plan(task)
+        objects = plan.objects
+        cluster_tasks = self._connect(
+            task, context, objects.after, plan.assignment
+        )
+        previous = context.checkpoint(PreviousDeployments)
+        if previous and objects.mark.undoes:
+            objects = package_change.with_previous_templates(objects, previous)
+        return observation.observe(
+            cluster_tasks.tasks,
+            task.change,
+            objects,
+            context,
+            self._conf.disruption_timeout,
         )
 
     def validate_package(self, task: InfraTask) -> None:

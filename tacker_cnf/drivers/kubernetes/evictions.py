@@ -10,7 +10,6 @@ from tacker_cnf.drivers.kubernetes import budgets, readiness_checks
 from tacker_cnf.drivers.kubernetes.api_errors import (
     DisruptionNotAllowed,
     Forbidden,
-    NotFound,
 )
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.objects import Object
@@ -54,15 +53,11 @@ class Evictions:
     def _list_budgets(self) -> list[Object] | None:
         """List the budgets; None: the credentials do not allow it."""
         try:
-            kind = self._cluster.kind("policy/v1", "PodDisruptionBudget")
-            found = self._cluster.list(kind, self._namespace)["items"]
-        except NotFound:
-            return []
+            return budgets.list_all(self._cluster, self._namespace)
         except Forbidden as error:
             LOG.info("Budgets not readable, evicting: error=%s", error)
             self._list_error = error
             return None
-        return list(found)
 
     def eviction_required(self, pods: Iterable[Object]) -> bool:
         """Return whether pods have to be evicted, instead of just deleted.

@@ -78,18 +78,40 @@ def replace_pods(
         are an error
     :raises InfraError: a cluster failed, or was not ready in time
     """
+    uids = pods_to_replace(cluster_tasks, vnfcs, context)
+    if context.checkpoint(PodsToReplace) is None:
+        context.save_checkpoint(PodsToReplace(uids))
+    for healing in _heals(cluster_tasks, vnfcs, budget_timeout):
+        healing.replace_pods(uids)
+
+
+def pods_to_replace(
+    cluster_tasks: Sequence[ClusterTask],
+    vnfcs: Sequence[VnfcResourceInfo],
+    context: TaskContext,
+) -> frozenset[str]:
+    """Return the uids of the pods that a heal deletes, by the checkpoint of an
+    earlier attempt, if there is one.
+
+    :raises InfraError: a pod no longer exists, and is not lost
+    """
+    checkpoint = context.checkpoint(PodsToReplace)
+    if checkpoint is not None:
+        return checkpoint.uids
+    return _pods_of(vnfcs, _heals(cluster_tasks, vnfcs, 0.0))
+
+
+def _heals(
+    cluster_tasks: Sequence[ClusterTask],
+    vnfcs: Sequence[VnfcResourceInfo],
+    budget_timeout: float,
+) -> list["Healing"]:
     vdus = {vnfc.vdu_id for vnfc in vnfcs}
-    pod_heals = [
+    return [
         Healing(cluster_task, vdus, budget_timeout)
         for cluster_task in cluster_tasks
         if vdus & cluster_task.rendered.workloads.keys()
     ]
-    checkpoint = context.checkpoint(PodsToReplace)
-    if checkpoint is None:
-        checkpoint = PodsToReplace(_pods_of(vnfcs, pod_heals))
-        context.save_checkpoint(checkpoint)
-    for healing in pod_heals:
-        healing.replace_pods(checkpoint.uids)
 
 
 class Healing:
@@ -216,7 +238,7 @@ class Healing:
 
 
 def _pods_of(
-    vnfcs: Sequence[VnfcResourceInfo], pod_heals: Iterable[Healing]
+    vnfcs: Sequence[VnfcResourceInfo], pod_heals: Sequence[Healing]
 ) -> frozenset[str]:
     """Return the uids of the pods of the VNFCs to be healed; for lost ones a
     string that equals no uid.

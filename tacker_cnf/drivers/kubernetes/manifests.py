@@ -33,6 +33,8 @@ POD_TEMPLATE_KINDS: Final = SCALABLE | {
     "Job",
     "ReplicationController",
 }
+#: kinds that create pods, or are pods
+POD_OWNER_KINDS: Final = VDU_KINDS | POD_TEMPLATE_KINDS | {"CronJob"}
 #: kinds with data or dependents, which a heal of the whole VNF keeps
 RETAINED_KINDS: Final = frozenset(
     {

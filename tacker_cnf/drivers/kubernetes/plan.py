@@ -7,7 +7,12 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.base import Plan
 from tacker_cnf.drivers.kubernetes import content
 from tacker_cnf.drivers.kubernetes.cluster_assignment import ClusterAssignment
-from tacker_cnf.drivers.kubernetes.manifests import Key, Manifest, Rendered
+from tacker_cnf.drivers.kubernetes.manifests import (
+    RETAINED_KINDS,
+    Key,
+    Manifest,
+    Rendered,
+)
 from tacker_cnf.drivers.kubernetes.marks import Mark
 
 
@@ -46,9 +51,23 @@ class ObjectPlan:
     restarted: tuple[ManifestChange, ...] = ()
     #: workloads whose size changes
     scaled: tuple[Manifest, ...] = ()
-    #: all objects before the change, of which those are deleted that ``after``
-    #: does not have; None: nothing is deleted
+    #: all objects before the change; None: nothing is deleted
     before: Rendered | None = None
+
+    def obsolete(self, keys: Iterable[Key]) -> tuple[Key, ...]:
+        """Return the objects that are deleted: those that ``after`` does not
+        have. Kinds with data are kept.
+
+        :param keys: of the existing objects
+        """
+        if self.before is None:
+            return ()
+        remaining = {manifest.key for manifest in self.after.objects}
+        return tuple(
+            key
+            for key in keys
+            if key not in remaining and key[1] not in RETAINED_KINDS
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

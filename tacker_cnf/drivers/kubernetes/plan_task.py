@@ -11,9 +11,7 @@ from tacker_cnf.drivers.kubernetes.cluster_task import (
     ClusterTask,
 )
 from tacker_cnf.drivers.kubernetes.manifests import (
-    POD_TEMPLATE_KINDS,
-    RETAINED_KINDS,
-    VDU_KINDS,
+    POD_OWNER_KINDS,
     Manifest,
     Rendered,
     pod_templates,
@@ -23,8 +21,6 @@ from tacker_cnf.drivers.kubernetes.plan import ObjectPlan
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
 
-#: kinds that create pods, or are pods
-POD_OWNER_KINDS: Final = VDU_KINDS | POD_TEMPLATE_KINDS | {"CronJob"}
 SERVICE_ACCOUNT: Final = "ServiceAccount"
 
 
@@ -83,7 +79,7 @@ class PlanTask:
         self._cluster_task.progress(f"Rolling {manifest}")
         for attempt in range(1, MAX_ATTEMPTS + 1):
             live = self._cluster_task.read(manifest)
-            body = _merge_live(live, manifest)
+            body = merge_live(live, manifest)
             self._update.mark(body, live, written)
             try:
                 with manifest.locate_errors():
@@ -95,17 +91,17 @@ class PlanTask:
 
     def _delete_obsolete(self, before: Rendered) -> None:
         """Delete the instance's objects that the plan does not have: first
-        what creates pods, then what no remaining pod needs. Kinds with
-        data are kept.
+        what creates pods, then what no remaining pod needs.
         """
         after = self._plan.after
-        wanted = {manifest.key for manifest in after.objects}
         found = self._cluster_task.owned([*before.objects, *after.objects])
+        obsolete = set(
+            self._plan.obsolete(m.key_of(body) for m, body in found)
+        )
         to_delete = [
             (manifest, body)
             for manifest, body in found
-            if manifest.kind not in RETAINED_KINDS
-            and manifest.key_of(body) not in wanted
+            if manifest.key_of(body) in obsolete
         ]
         pod_owners = [
             entry for entry in to_delete if entry[0].kind in POD_OWNER_KINDS
@@ -150,7 +146,10 @@ def list_references(
     return used
 
 
-def _merge_live(live: Object, manifest: Manifest) -> Object:
+def merge_live(live: Object, manifest: Manifest) -> Object:
+    """Return the body that replaces an object: its manifest, with the size and
+    the metadata that the object has.
+    """
     body = copy.deepcopy(manifest.body)
     meta = body["metadata"]
     merged = {

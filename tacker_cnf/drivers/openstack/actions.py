@@ -1,111 +1,251 @@
-"""The actions of a plan: what it does to the stack and its servers."""
+"""The actions of a plan: what it does to the stack and its resources, and
+why.
+"""
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator
 
-from tacker_cnf.drivers.base import Action, ActionType, InfraTask
+from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.openstack import inventory, request_validation
+from tacker_cnf.drivers.openstack.inventory import Vnfc
+from tacker_cnf.drivers.openstack.observation import ObservedStack
 from tacker_cnf.drivers.openstack.stack_task import stack_name
-from tacker_cnf.lcm.change import ALL, Change
+from tacker_cnf.drivers.openstack.stacks import Resource
+from tacker_cnf.lcm.change import ALL
+from tacker_cnf.lcm.vnf_plan import Action, ActionType, FieldChange
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 STACK = "OS::Heat::Stack"
+HEALED = "the VNFC is healed"
+IN_STACK = "it is in the stack"
 
 
-def list_actions(task: InfraTask, *, heals_stack: bool) -> Iterator[Action]:
-    """List what a plan does, in the order of its execution.
+@dataclasses.dataclass(frozen=True)
+class StackPlan:
+    """What a task does to a stack."""
 
-    :param heals_stack: whether a heal of the whole VNF creates the stack
-        again, unless the request says otherwise
-    """
-    change = task.change
-    if change.desired is None:
-        yield _of_stack(task, ActionType.DELETE, "the VNF shall have no stack")
-    elif request_validation.heals_stack(change, default=heals_stack):
-        reason = "the whole VNF is healed"
-        yield _of_stack(task, ActionType.RECREATE, reason)
-    elif change.replace:
-        for vnfc in _vnfcs_to_replace(change):
-            yield from _list_replacement(task, vnfc)
-    elif change.current is None:
-        yield _of_stack(task, ActionType.CREATE, "the VNF is instantiated")
-    elif task.has_operation:
-        yield _of_stack(task, ActionType.PATCH, _update_reason(task))
+    task: InfraTask
+    #: whether a heal creates the whole stack again
+    heals_stack: bool
+    #: None: plan by the request and the package alone
+    observed: ObservedStack | None = None
 
+    def list_actions(self) -> Iterator[Action]:
+        """List what the plan does, in the order of its execution; then the
+        resources that it leaves as they are.
+        """
+        listed = tuple(self._list_changes())
+        yield from listed
+        changed = {action.name for action in listed}
+        for resource in self.observed.resources if self.observed else ():
+            if resource.physical_id not in changed:
+                reason = "the plan does not concern it"
+                yield _of_resource(ActionType.UNCHANGED, resource, reason)
 
-def _of_stack(task: InfraTask, kind: ActionType, reason: str) -> Action:
-    name = stack_name(task.instance.id)
-    return Action(type=kind, kind=STACK, name=name, reason=reason)
+    def _list_changes(self) -> Iterator[Action]:
+        change = self.task.change
+        if change.desired is None:
+            reason = "the VNF shall have no stack"
+            yield from self._list_whole(ActionType.DELETE, reason)
+        elif self.heals_stack:
+            reason = "the whole VNF is healed"
+            yield from self._list_whole(ActionType.RECREATE, reason)
+        elif change.replace:
+            yield from self._list_heal()
+        elif change.current is None:
+            yield from self._list_creation()
+        elif self.task.has_operation:
+            yield from self._list_update()
 
+    def _of_stack(
+        self,
+        kind: ActionType,
+        reason: str,
+        changes: tuple[FieldChange, ...] = (),
+    ) -> Action:
+        name = stack_name(self.task.instance.id)
+        return Action(
+            type=kind, kind=STACK, name=name, reason=reason, changes=changes
+        )
 
-def _vnfcs_to_replace(change: Change) -> tuple[VnfcResourceInfo, ...]:
-    if change.replace == ALL:
-        return change.state.vnfcs or ()
-    return change.replace
+    def _list_whole(self, kind: ActionType, reason: str) -> Iterator[Action]:
+        """List the deletion or replacement of the stack and all in it."""
+        observed = self.observed
+        if observed is None or observed.exists:
+            yield self._of_stack(kind, reason)
+        elif kind is not ActionType.DELETE:
+            yield self._of_stack(ActionType.CREATE, "it does not exist")
+        for resource in observed.resources if observed else ():
+            yield _of_resource(kind, resource, IN_STACK)
 
+    def _list_creation(self) -> Iterator[Action]:
+        reason = "the VNF is instantiated"
+        observed = self.observed
+        exists = observed is not None and observed.exists
+        kind = ActionType.PATCH if exists else ActionType.CREATE
+        yield self._of_stack(kind, reason)
+        for type_, name in observed.created if observed else ():
+            yield Action(
+                type=ActionType.CREATE, kind=type_, name=name, reason=IN_STACK
+            )
 
-def _list_replacement(
-    task: InfraTask, vnfc: VnfcResourceInfo
-) -> Iterator[Action]:
-    """List the replacement of a server, and of its volumes if they are healed
-    too.
-    """
-    resources = [(inventory.SERVER, vnfc.compute_resource.resource_id)]
-    info = task.instance.instantiated_vnf_info
-    if info and _replaces_storages(task.change):
-        resources += [
-            (inventory.VOLUME, storage.storage_resource.resource_id)
-            for storage in info.virtual_storage_resource_info
-            if storage.id in vnfc.storage_resource_ids
+    def _list_heal(self) -> Iterator[Action]:
+        if self.observed is None:
+            for vnfc in self._vnfcs_to_replace():
+                yield from self._list_replacement(vnfc)
+            return
+        for found in self.observed.vnfcs:
+            for resource in (found.server, *found.volumes.values()):
+                if resource.physical_id in self.observed.replaced:
+                    yield _of_vnfc(
+                        ActionType.RECREATE, resource, found, HEALED
+                    )
+
+    def _vnfcs_to_replace(self) -> tuple[VnfcResourceInfo, ...]:
+        change = self.task.change
+        if change.replace == ALL:
+            return change.state.vnfcs or ()
+        return change.replace
+
+    def _list_replacement(self, vnfc: VnfcResourceInfo) -> Iterator[Action]:
+        """List the replacement of a server, and of its volumes if they are
+        healed too.
+        """
+        resources = [(inventory.SERVER, vnfc.compute_resource.resource_id)]
+        info = self.task.instance.instantiated_vnf_info
+        if info and self._replaces_storages:
+            resources += [
+                (inventory.VOLUME, storage.storage_resource.resource_id)
+                for storage in info.virtual_storage_resource_info
+                if storage.id in vnfc.storage_resource_ids
+            ]
+        for kind, resource_id in resources:
+            yield Action(
+                type=ActionType.RECREATE,
+                kind=kind,
+                name=resource_id,
+                reason=HEALED,
+                vdu_id=vnfc.vdu_id,
+                vnfc_id=vnfc.id,
+            )
+
+    @property
+    def _replaces_storages(self) -> bool:
+        change = self.task.change
+        params = request_validation.read_heal_parameters(change.parameters)
+        return change.replace != ALL and bool(params.all)
+
+    def _list_update(self) -> Iterator[Action]:
+        observed = self.observed
+        if observed is None:
+            yield self._of_stack(ActionType.PATCH, self._update_reason())
+            return
+        if observed.changes:
+            yield self._of_stack(
+                ActionType.PATCH, self._update_reason(), observed.changes
+            )
+        for vdu, count in observed.added.items():
+            for _ in range(count):
+                yield Action(
+                    type=ActionType.CREATE,
+                    kind=inventory.SERVER,
+                    name=vdu,
+                    reason="the VDU has too few VNFCs",
+                    vdu_id=vdu,
+                )
+        for vnfc in observed.removed:
+            for resource in (vnfc.server, *vnfc.volumes.values()):
+                reason = "the VDU has too many VNFCs"
+                yield _of_vnfc(ActionType.DELETE, resource, vnfc, reason)
+        yield from _list_patches(observed)
+
+    def _update_reason(self) -> str:
+        change = self.task.change
+        assert change.current is not None
+        assert change.desired is not None
+        before, after = change.current.counts, change.desired.counts
+        reasons = [
+            f"VDU {vdu} has {after.get(vdu, 0)} VNFCs instead of "
+            f"{before.get(vdu, 0)}"
+            for vdu in sorted({*before, *after})
+            if before.get(vdu, 0) != after.get(vdu, 0)
         ]
-    for kind, resource_id in resources:
-        yield Action(
-            type=ActionType.RECREATE,
-            kind=kind,
-            name=resource_id,
-            reason="the VNFC is healed",
-            vdu_id=vnfc.vdu_id,
-            vnfc_id=vnfc.id,
-        )
+        if self.task.current_package:
+            reasons.append("the VNF package changes")
+        if change.moves_links:
+            reasons.append("connection points move to other external links")
+        return ", and ".join(reasons) or "the state before is restored"
+
+    def list_warnings(self) -> Iterator[str]:
+        """List what the plan ignores, interrupts or loses, and what may make
+        it fail.
+        """
+        change = self.task.change
+        names = list(self.task.vim_connections)
+        if names[1:] and change.current is None:
+            yield (
+                "Several VIM connections given, a stack is on the first: "
+                f"used={names[0]} ignored={','.join(names[1:])}"
+            )
+        if change.desired is None:
+            yield "The volumes of the stack are deleted with their data."
+        elif self.heals_stack:
+            yield (
+                "The volumes of the stack are deleted with their data, and "
+                "the VNF is out of service until the new stack is complete."
+            )
+        elif change.replace and self._replaces_storages:
+            yield "The volumes of the VNFCs are deleted with their data."
+        yield from self.observed.warnings if self.observed else ()
 
 
-def _replaces_storages(change: Change) -> bool:
-    params = request_validation.read_heal_parameters(change.parameters)
-    return change.replace != ALL and bool(params.all)
+def _list_patches(observed: ObservedStack) -> Iterator[Action]:
+    """List the servers of VDUs whose parameters change."""
+    removed = {vnfc.id for vnfc in observed.removed}
+    for vnfc in observed.vnfcs:
+        changes = tuple(_changes_of(vnfc.vdu_id, observed.changes))
+        if changes and vnfc.id not in removed:
+            reason = "the parameters of its VDU differ"
+            yield _of_vnfc(
+                ActionType.PATCH, vnfc.server, vnfc, reason, changes
+            )
 
 
-def _update_reason(task: InfraTask) -> str:
-    change = task.change
-    assert change.current is not None
-    assert change.desired is not None
-    before, after = change.current.counts, change.desired.counts
-    reasons = [
-        f"VDU {vdu} has {after.get(vdu, 0)} VNFCs instead of "
-        f"{before.get(vdu, 0)}"
-        for vdu in sorted({*before, *after})
-        if before.get(vdu, 0) != after.get(vdu, 0)
-    ]
-    if task.current_package:
-        reasons.append("the VNF package changes")
-    if change.moves_links:
-        reasons.append("connection points move to other external links")
-    return ", and ".join(reasons) or "the state before is restored"
+def _changes_of(
+    vdu: str, changes: Iterable[FieldChange]
+) -> Iterator[FieldChange]:
+    """Return the changes of parameters of a VDU, but not of its size."""
+    prefix = f"parameters.nfv.VDU.{vdu}."
+    return (
+        change
+        for change in changes
+        if change.path.startswith(prefix)
+        and change.path != f"{prefix}desired_capacity"
+    )
 
 
-def list_warnings(task: InfraTask, *, heals_stack: bool) -> Iterator[str]:
-    """List what a plan ignores, interrupts or loses."""
-    change = task.change
-    names = list(task.vim_connections)
-    if names[1:] and change.current is None:
-        yield (
-            "Several VIM connections given, a stack is on the first: "
-            f"used={names[0]} ignored={','.join(names[1:])}"
-        )
-    if change.desired is None:
-        yield "The volumes of the stack are deleted with their data."
-    elif request_validation.heals_stack(change, default=heals_stack):
-        yield (
-            "The volumes of the stack are deleted with their data, and the "
-            "VNF is out of service until the new stack is complete."
-        )
-    elif change.replace and _replaces_storages(change):
-        yield "The volumes of the VNFCs are deleted with their data."
+def _of_vnfc(
+    kind: ActionType,
+    resource: Resource,
+    vnfc: Vnfc,
+    reason: str,
+    changes: tuple[FieldChange, ...] = (),
+) -> Action:
+    return Action(
+        type=kind,
+        kind=resource.type,
+        name=resource.physical_id,
+        reason=reason,
+        vdu_id=vnfc.vdu_id,
+        vnfc_id=vnfc.id,
+        changes=changes,
+    )
+
+
+def _of_resource(kind: ActionType, resource: Resource, reason: str) -> Action:
+    return Action(
+        type=kind,
+        kind=resource.type,
+        name=resource.physical_id,
+        reason=reason,
+    )

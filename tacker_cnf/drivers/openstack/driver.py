@@ -7,6 +7,7 @@ from typing import Any, Final
 from oslo_config import cfg
 
 from tacker_cnf import errors
+from tacker_cnf.drivers import coordination
 from tacker_cnf.drivers.base import (
     InfraTask,
     Plan,
@@ -32,6 +33,10 @@ from tacker_cnf.drivers.openstack.clouds import Clouds
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import StackLocation
 from tacker_cnf.drivers.openstack.nova import Nova
+from tacker_cnf.drivers.openstack.observation import (
+    ObservedStack,
+    StackObserver,
+)
 from tacker_cnf.drivers.openstack.stack_fields import StackFields, UserData
 from tacker_cnf.drivers.openstack.stack_task import (
     StackTask,
@@ -78,24 +83,48 @@ class OpenstackDriver:
         )
         self._clouds.connect(connection, retry_policy).check_access()
 
-    def plan(self, task: InfraTask) -> Plan:
+    def plan(
+        self, task: InfraTask, observed: ObservedStack | None = None
+    ) -> Plan:
         if not task.change.restores:  # else it was checked when accepted
             request_validation.check(task)
             if task.change.desired is not None and task.has_operation:
                 self._user_data.check(task)
+        heals_stack = request_validation.heals_stack(
+            task.change, default=self._conf.heal_whole_all
+        )
+        stack_plan = actions.StackPlan(task, heals_stack, observed)
         return Plan(
             task=task,
-            actions=tuple(
-                actions.list_actions(
-                    task, heals_stack=self._conf.heal_whole_all
-                )
-            ),
-            warnings=tuple(
-                actions.list_warnings(
-                    task, heals_stack=self._conf.heal_whole_all
-                )
-            ),
+            actions=tuple(stack_plan.list_actions()),
+            warnings=tuple(stack_plan.list_warnings()),
+            scripts=coordination.scripts(task),
         )
+
+    def observe_resources(
+        self, task: InfraTask, context: TaskContext
+    ) -> ObservedStack:
+        self.plan(task)
+        change = task.change
+        stack_task = self._stack_task(task, context)
+        nova = self._nova(task, context, stack_task)
+        observer = StackObserver(task, context, stack_task, nova)
+        found = stack_task.find()
+        if change.desired is None:
+            return observer.observe(found)
+        fields = self._fields(task, context)
+        if change.current is None:
+            return observer.observe_creation(found, fields, _base_hot(task))
+        if not change.replace:
+            return observer.observe_update(stack_task.existing(), fields)
+        if healing.replaces_whole_vnf(
+            change, context, default=self._conf.heal_whole_all
+        ):
+            return observer.observe(found)
+        # a heal would resume a suspended stack
+        if found is None or found.action != "SUSPEND":
+            found = stack_task.existing()
+        return observer.observe_heal(found, fields)
 
     def validate_package(self, task: InfraTask) -> None:
         """Accept any: the package's scripts handle the stack."""

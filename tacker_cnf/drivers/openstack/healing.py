@@ -78,18 +78,14 @@ def replace_servers(
     """
     stack = stack_task.existing()
     found = stack_task.vnfcs(stack)
-    checkpoint = context.checkpoint(ResourcesToReplace)
-    if checkpoint is None:
-        chosen = _select_vnfcs(found, change)
-        checkpoint = ResourcesToReplace(
-            frozenset(_ids_to_delete(chosen, change))
-        )
-        context.save_checkpoint(checkpoint)
+    ids = ids_to_replace(found, change, context)
+    if context.checkpoint(ResourcesToReplace) is None:
+        context.save_checkpoint(ResourcesToReplace(ids))
     to_replace = [
         resource
         for vnfc in found
         for resource in (vnfc.server, *vnfc.volumes.values())
-        if resource.physical_id in checkpoint.ids
+        if resource.physical_id in ids
     ]
     first = server_deletion.servers_to_delete_first(nova, to_replace)
     if first:
@@ -99,6 +95,21 @@ def replace_servers(
         return stack_task.apply_with_fallback_zones(
             stack_task.update_current, fields
         )
+
+
+def ids_to_replace(
+    found: Sequence[Vnfc], change: Change, context: TaskContext
+) -> frozenset[str]:
+    """Return the ids of the servers and volumes that a heal replaces, by the
+    checkpoint of an earlier attempt, if there is one.
+
+    :param found: the VNFCs in the stack
+    :raises InfraError: a VNFC is not in the stack
+    """
+    checkpoint = context.checkpoint(ResourcesToReplace)
+    if checkpoint is not None:
+        return checkpoint.ids
+    return frozenset(_ids_to_delete(_select_vnfcs(found, change), change))
 
 
 def _select_vnfcs(found: Sequence[Vnfc], change: Change) -> Sequence[Vnfc]:

@@ -1,6 +1,6 @@
 """Requests to Heat."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -116,6 +116,21 @@ class Heat:
                 stack.identity, **options, **body
             )
         )
+
+    def preview_creation(
+        self, name: str, body: Mapping[str, Any]
+    ) -> Sequence[tuple[str, str]]:
+        """Return (type, name) of the resources that a new stack would get.
+
+        :raises VimRejected: Heat would reject it
+        """
+        found = self._call(
+            lambda: self._client.preview(stack_name=name, **body)
+        )
+        return [
+            (resource["resource_type"], resource["resource_name"])
+            for resource in _flattened(found.resources)
+        ]
 
     def delete(self, stack: Stack) -> None:
         """Start to delete a stack, if it exists."""
@@ -251,3 +266,12 @@ class Heat:
 
     def _call(self, operation: Callable[[], T]) -> T:
         return self._retry_policy.call(lambda: self._api.call(operation))
+
+
+def _flattened(resources: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
+    """Return resources without the nesting of their stacks."""
+    for resource in resources:
+        if isinstance(resource, list):
+            yield from _flattened(resource)
+        else:
+            yield resource

@@ -42,12 +42,12 @@ class StackFields:
             return current, files
         if not self.existing:
             return self.template, self.files
-        patched = merge.patched(_read(current), _read(self.template))
+        patched = merge.patched(read(current), read(self.template))
         template = msgspec.json.encode(patched).decode()
         return template, {**files, **self.files}
 
 
-def _read(template: str) -> Mapping[str, Any]:
+def read(template: str) -> Mapping[str, Any]:
     """Parse a template, YAML or JSON."""
     read = bounded_yaml.load(template, "the template")
     if not isinstance(read, Mapping):

@@ -215,10 +215,7 @@ class StackTask:
         """Start to create the stack; None: its name is in use."""
         self.waiter.wait_name_free(self.name)
         self._progress(f"Creating stack {self.name}")
-        template = fields.template or base_hot.template
-        files = fields.files if fields.template else base_hot.files
-        parameters = self._merged_parameters(fields)
-        body = self._body(template, files, parameters)
+        body = self._creation_body(fields, base_hot)
         try:
             return self.heat.create(self.name, body)
         except api_errors.Conflict:
@@ -226,6 +223,23 @@ class StackTask:
             if self.find() is None and self.waiter.deadline.passed:
                 raise
             return None
+
+    def _creation_body(
+        self, fields: StackFields, base_hot: BaseHot
+    ) -> dict[str, Any]:
+        template = fields.template or base_hot.template
+        files = fields.files if fields.template else base_hot.files
+        return self._body(template, files, self._merged_parameters(fields))
+
+    def preview_creation(
+        self, fields: StackFields, base_hot: BaseHot
+    ) -> Sequence[tuple[str, str]]:
+        """Return (type, name) of the resources that the stack would get.
+
+        :raises VimRejected: Heat would reject it
+        """
+        body = self._creation_body(fields, base_hot)
+        return self.heat.preview_creation(self.name, body)
 
     def update_current(self, fields: StackFields) -> Stack:
         """Read the stack and update it.
@@ -240,7 +254,7 @@ class StackTask:
 
         :raises InfraError: Heat failed, or the timeout is over
         """
-        body = self._update_body(stack, fields)
+        body = self.update_body(stack, fields)
         self._progress(f"Updating stack {self.name}")
         attempts_left = MAX_UPDATE_ATTEMPTS
         while True:
@@ -271,7 +285,7 @@ class StackTask:
 
         :raises VimRejected: Heat would reject it
         """
-        body = self._update_body(stack, fields)
+        body = self.update_body(stack, fields)
         self.heat.preview(stack, body, existing=fields.existing)
 
     def _send_update(
@@ -475,9 +489,8 @@ class StackTask:
             )
         return parameters
 
-    def _update_body(
-        self, stack: Stack, fields: StackFields
-    ) -> dict[str, Any]:
+    def update_body(self, stack: Stack, fields: StackFields) -> dict[str, Any]:
+        """Return the fields of an update, as Heat names them."""
         template, files = self._template_for(stack, fields)
         return self._body(template, files, self._merged_parameters(fields))
 

@@ -1,0 +1,315 @@
+"""Reads the objects of a VNF for an exact plan, and has the API server check
+what the plan would write (dryRun=All).
+"""
+
+import copy
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.base import TaskContext
+from tacker_cnf.drivers.kubernetes import (
+    budgets,
+    content,
+    healing,
+    quotas,
+    readiness,
+)
+from tacker_cnf.drivers.kubernetes.actions import ObjectStates, with_replicas
+from tacker_cnf.drivers.kubernetes.api_errors import Forbidden, NotFound
+from tacker_cnf.drivers.kubernetes.client import DRY_RUN
+from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
+from tacker_cnf.drivers.kubernetes.manifests import (
+    CREATE_FIRST,
+    Key,
+    Manifest,
+    without_labels,
+)
+from tacker_cnf.drivers.kubernetes.objects import Object
+from tacker_cnf.drivers.kubernetes.plan import ObjectPlan, describe_immutable
+from tacker_cnf.drivers.kubernetes.plan_task import list_references, merge_live
+from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
+from tacker_cnf.lcm.change import ALL, Change
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ObservedObjects:
+    """The objects of a VNF in its clusters, before and after a plan."""
+
+    plan: ObjectPlan
+    states: ObjectStates
+    #: what may make the plan fail, as sentences
+    warnings: tuple[str, ...] = ()
+
+
+def observe(
+    cluster_tasks: Iterable[ClusterTask],
+    change: Change,
+    plan: ObjectPlan,
+    context: TaskContext,
+    disruption_timeout: float,
+) -> ObservedObjects:
+    """Read the objects that a plan concerns; change nothing.
+
+    :param disruption_timeout: seconds for which a heal waits for budgets
+    :raises InfraError: a cluster cannot be read, or the change is not possible
+        in it
+    """
+    tasks = tuple(cluster_tasks)
+    found = [Observation(task, change, plan) for task in tasks]
+    before = _merged(item.before for item in found)
+    after = _merged(item.after for item in found)
+    warnings = [warning for item in found for warning in item.warnings]
+    replaced: frozenset[Key] = frozenset()
+    pods = None
+    if change.replace == ALL:
+        checkpoint = context.checkpoint(healing.ObjectsToReplace)
+        replaced = frozenset(
+            key
+            for key, body in before.items()
+            if checkpoint and body["metadata"]["uid"] not in checkpoint.uids
+        )
+    elif change.replace:
+        uids = healing.pods_to_replace(tasks, change.replace, context)
+        to_evict = [
+            pod
+            for item in found
+            for pod in item.pods
+            if pod["metadata"]["uid"] in uids
+        ]
+        pods = frozenset(_vnfcs_of(change.replace, to_evict))
+        if len(uids) > 1:
+            for task in tasks:
+                warnings += _budget_warnings(
+                    task, to_evict, disruption_timeout
+                )
+    for item in found:
+        warnings += item.quota_warnings()
+    return ObservedObjects(
+        plan=plan,
+        states=ObjectStates(
+            before=before, after=after, pods=pods, replaced=replaced
+        ),
+        warnings=tuple(warnings),
+    )
+
+
+def _merged(parts: Iterable[Mapping[Key, Object]]) -> dict[Key, Object]:
+    return {key: body for part in parts for key, body in part.items()}
+
+
+def _vnfcs_of(
+    vnfcs: Iterable[VnfcResourceInfo], pods: Iterable[Object]
+) -> Iterator[tuple[str, str]]:
+    names = {pod["metadata"]["name"] for pod in pods}
+    return ((v.vdu_id, v.id) for v in vnfcs if v.id in names)
+
+
+def _budget_warnings(
+    cluster_task: ClusterTask, pods: Iterable[Object], timeout: float
+) -> Iterator[str]:
+    covered = list(pods)
+    try:
+        found = budgets.list_all(
+            cluster_task.cluster, cluster_task.rendered.namespace
+        )
+    except Forbidden:  # the heal evicts without reading them
+        return
+    for budget in found:
+        own = [pod for pod in covered if budgets.covers(budget, pod)]
+        if own and not budgets.allows(budget, are_ready=True):
+            yield (
+                f"PodDisruptionBudget {budgets.name_of(budget)} allows no "
+                "eviction at the moment. The heal waits for it, and fails "
+                f"after {timeout:g} s."
+            )
+
+
+class Observation:
+    """The objects of a VNF in one cluster."""
+
+    def __init__(
+        self, cluster_task: ClusterTask, change: Change, plan: ObjectPlan
+    ) -> None:
+        """Read the objects.
+
+        :raises InfraError: the cluster cannot be read, or a workload that the
+            plan changes does not exist
+        """
+        self._cluster_task = cluster_task
+        self._plan = plan
+        #: kind of a new object -> whether it is in the plan
+        self._created_kinds = {manifest.kind for manifest in plan.created}
+        self.warnings: list[str] = []
+        self.before = {
+            manifest.key_of(body): {**_type_of(manifest), **body}
+            for manifest, body in cluster_task.all_owned()
+        }
+        self.pods = cluster_task.pods()
+        self.after = {m.key: m.body for m in cluster_task.rendered.objects}
+        if change.desired is not None:
+            self._preview(replaces_all=change.replace == ALL)
+        for key in self._used_obsolete():
+            del self.before[key]
+
+    def _preview(self, *, replaces_all: bool) -> None:
+        """Have the API server check what the plan writes, as far as it can be
+        checked before the objects are deleted that it replaces.
+        """
+        plan, select = self._plan, self._cluster_task.select_own
+        for manifest in select((*plan.created, *plan.applied)):
+            if manifest.key not in self.before:
+                self._check(manifest, self._create)
+            elif not replaces_all:
+                self._check(manifest, self._apply)
+        for config in select(plan.written):
+            self._preview_content(config.after)
+        for manifest in select(plan.rolled):
+            self._existing(manifest)
+            self._check(manifest, self._replace)
+        for manifest in select(plan.scaled):
+            live = self._existing(manifest)
+            count = self._cluster_task.rendered.counts[manifest.vdu_id or ""]
+            self.after[manifest.key] = with_replicas(live, count)
+
+    def _existing(self, manifest: Manifest) -> Object:
+        """Return an object.
+
+        :raises NotReady: it does not exist
+        """
+        try:
+            return self.before[manifest.key]
+        except KeyError:
+            raise readiness.workload_not_found(manifest) from None
+
+    def _check(self, manifest: Manifest, send: Any) -> None:
+        """Send a request that changes nothing; record what it would return,
+        or why it would fail.
+        """
+        try:
+            self.after[manifest.key] = send(manifest)
+        except NotFound as error:
+            # its kind or namespace is created before it
+            if self._created_kinds.isdisjoint(CREATE_FIRST):
+                self._warn(manifest, error)
+        except errors.VimRejected as error:
+            self._warn(manifest, error)
+
+    def _warn(self, manifest: Manifest, error: errors.InfraError) -> None:
+        self.warnings.append(
+            f"The cluster would reject {manifest} of {manifest.file}: {error}"
+        )
+
+    def _place(self, manifest: Manifest) -> tuple[Any, str | None]:
+        resource = self._cluster_task.cluster.kind(
+            manifest.api_version, manifest.kind
+        )
+        namespace = self._cluster_task.rendered.namespace
+        return resource, namespace if resource.namespaced else None
+
+    def _create(self, manifest: Manifest) -> Object:
+        resource, namespace = self._place(manifest)
+        body = manifest.body
+        if "list" not in resource.verbs:
+            body = without_labels(body)
+        return self._cluster_task.cluster.create(
+            resource, body, namespace, DRY_RUN
+        )
+
+    def _apply(self, manifest: Manifest) -> Object:
+        resource, namespace = self._place(manifest)
+        stored = self._cluster_task.cluster.apply(
+            resource, manifest.body, namespace, DRY_RUN
+        )
+        former = self._plan.before.objects if self._plan.before else ()
+        for other in former:
+            if other.key == manifest.key:
+                return _without_removed(stored, other.body, manifest.body)
+        return stored
+
+    def _replace(self, manifest: Manifest) -> Object:
+        resource, namespace = self._place(manifest)
+        live = self.before[manifest.key]
+        body = merge_live(live, manifest)
+        UpdateTask(self._cluster_task, self._plan).mark(body, live, ())
+        body["metadata"].pop("resourceVersion", None)
+        return self._cluster_task.cluster.replace(
+            resource, body, namespace, DRY_RUN
+        )
+
+    def _preview_content(self, manifest: Manifest) -> None:
+        """Determine the content of a ConfigMap or Secret."""
+        live = self.before.get(manifest.key)
+        if live is None:
+            self._check(manifest, self._create)
+        elif self._plan.mark.undoes and not self._plan.mark.is_on(live):
+            self.after[manifest.key] = live
+        else:
+            self.after[manifest.key] = {
+                **live,
+                **content.content_of(manifest.body),
+            }
+            if live.get("immutable") and not content.is_same_content(
+                live, manifest.body
+            ):
+                self.warnings.append(describe_immutable(manifest))
+
+    def _used_obsolete(self) -> Iterable[Key]:
+        """Return the obsolete objects that are kept, since pods need them."""
+        obsolete = self._plan.obsolete(self.before)
+        remaining = (
+            self.after.get(key, body)
+            for key, body in self.before.items()
+            if key not in obsolete
+        )
+        used = list_references((), remaining)
+        return [
+            (group, kind, name)
+            for group, kind, name in obsolete
+            if not group and (kind, name) in used
+        ]
+
+    def quota_warnings(self) -> Iterator[str]:
+        """List the quotas that do not suffice for the new pods."""
+        new_pods = [
+            (template, count)
+            for key, body in self.after.items()
+            for template in quotas.pods_of(body)
+            if (count := self._count_new(key, body)) > 0
+        ]
+        if new_pods:
+            yield from quotas.list_warnings(
+                self._cluster_task.cluster,
+                self._cluster_task.rendered.namespace,
+                new_pods,
+            )
+
+    def _count_new(self, key: Key, body: Object) -> int:
+        before = self.before.get(key)
+        return quotas.replicas_of(body) - (
+            quotas.replicas_of(before) if before else 0
+        )
+
+
+def _type_of(manifest: Manifest) -> Object:
+    return {"apiVersion": manifest.api_version, "kind": manifest.kind}
+
+
+def _without_removed(stored: Object, before: Object, after: Object) -> Object:
+    """Remove the fields that the former manifest had and the new one does not
+    have: an execution removes them with the ownership of the former one.
+    """
+    kept = copy.copy(stored)
+    for name in before:
+        if name not in after:
+            kept.pop(name, None)
+        elif all(
+            isinstance(fields.get(name), dict)
+            for fields in (stored, before, after)
+        ):
+            kept[name] = _without_removed(
+                stored[name], before[name], after[name]
+            )
+    return kept

@@ -1,0 +1,91 @@
+"""ResourceQuotas of a namespace, compared with the pods that a plan adds."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Any, Final
+
+from kubernetes.utils import parse_quantity
+
+from tacker_cnf.drivers.kubernetes.api_errors import Forbidden, NotFound
+from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.manifests import pod_templates
+from tacker_cnf.drivers.kubernetes.objects import Object
+
+#: names of a quota for the number of pods
+POD_COUNTS: Final = ("pods", "count/pods")
+
+
+def pods_of(body: Object) -> Iterator[Object]:
+    """Return the pod, or the pod template, of a workload."""
+    if body.get("kind") == "Pod":
+        yield body
+    else:
+        yield from pod_templates(body)
+
+
+def replicas_of(body: Object) -> int:
+    """Return the number of pods of a workload; of a DaemonSet, which depends
+    on the nodes, 1.
+    """
+    found: int = (body.get("spec") or {}).get("replicas", 1)
+    return found
+
+
+def list_warnings(
+    cluster: Cluster, namespace: str, new_pods: Iterable[tuple[Object, int]]
+) -> Iterator[str]:
+    """List the quotas that do not suffice for new pods.
+
+    Quotas with scopes concern some pods only and are left out, as are the
+    defaults of LimitRanges.
+
+    :param new_pods: (pod or its template, number)
+    """
+    needed: defaultdict[str, Decimal] = defaultdict(Decimal)
+    for template, count in new_pods:
+        for name, amount in _needs(template):
+            needed[name] += amount * count
+    for quota in _list(cluster, namespace):
+        status = quota.get("status", {})
+        for name, limit in status.get("hard", {}).items():
+            used = _parse(status.get("used", {}).get(name, 0))
+            free = _parse(limit) - used
+            if needed[name] > free:
+                yield (
+                    f"ResourceQuota {quota['metadata']['name']} allows "
+                    f"{free.normalize():f} more of {name}, and the new pods "
+                    f"need {needed[name].normalize():f}."
+                )
+
+
+def _parse(quantity: Any) -> Decimal:
+    found: Decimal = parse_quantity(quantity)  # type: ignore[no-untyped-call]
+    return found
+
+
+def _needs(template: Object) -> Iterator[tuple[str, Decimal]]:
+    for name in POD_COUNTS:
+        yield name, Decimal(1)
+    spec: Object = template.get("spec") or {}
+    for container in spec.get("containers") or ():
+        resources: Object = container.get("resources") or {}
+        for kind in ("requests", "limits"):
+            amounts: dict[str, Any] = resources.get(kind) or {}
+            for resource, amount in amounts.items():
+                value = _parse(amount)
+                yield f"{kind}.{resource}", value
+                if kind == "requests":  # the short name of the same quota
+                    yield resource, value
+
+
+def _list(cluster: Cluster, namespace: str) -> Iterator[Object]:
+    try:
+        kind = cluster.kind("v1", "ResourceQuota")
+        found = cluster.list(kind, namespace)["items"]
+    except (Forbidden, NotFound):
+        return
+    for quota in found:
+        spec = quota.get("spec", {})
+        if not spec.get("scopes") and not spec.get("scopeSelector"):
+            yield quota

@@ -1,0 +1,176 @@
+"""Reads the stack of a VNF for an exact plan, and has Heat check what the plan
+would send.
+
+Heat's preview of an update reports resources as replaced whose properties
+refer to other resources; so only its verdict is used, and the changes are
+those of the parameters and of the template.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from tacker_cnf import errors
+from tacker_cnf.drivers import field_changes
+from tacker_cnf.drivers.base import InfraTask, TaskContext
+from tacker_cnf.drivers.openstack import healing, scale_in, server_deletion
+from tacker_cnf.drivers.openstack.inventory import Vnfc
+from tacker_cnf.drivers.openstack.stack_fields import StackFields, read
+from tacker_cnf.drivers.openstack.stack_task import StackTask
+from tacker_cnf.drivers.openstack.stacks import Resource, Stack
+from tacker_cnf.lcm.change import State
+from tacker_cnf.lcm.vnf_plan import FieldChange
+from tacker_cnf.vnfd.base_hot import BaseHot
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ObservedStack:
+    """The stack of a VNF, and what a change does to it."""
+
+    exists: bool
+    #: the resources in it and its nested stacks
+    resources: tuple[Resource, ...] = ()
+    #: the VNFCs in it
+    vnfcs: tuple[Vnfc, ...] = ()
+    #: (type, name) of the resources that a new stack gets
+    created: tuple[tuple[str, str], ...] = ()
+    #: VDU -> number of its new VNFCs
+    added: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    removed: tuple[Vnfc, ...] = ()
+    #: ids of the servers and volumes that a heal replaces
+    replaced: frozenset[str] = frozenset()
+    #: of the template and its parameters
+    changes: tuple[FieldChange, ...] = ()
+    #: what may make the change fail, as sentences
+    warnings: tuple[str, ...] = ()
+
+
+class StackObserver:
+    """Reads the stack of one task; changes nothing."""
+
+    def __init__(
+        self,
+        task: InfraTask,
+        context: TaskContext,
+        stack_task: StackTask,
+        nova: server_deletion.Servers,
+    ) -> None:
+        self._change = task.change
+        self._grant_request = task.grant_request
+        self._context = context
+        self._stack_task = stack_task
+        self._nova = nova
+
+    def observe(self, stack: Stack | None) -> ObservedStack:
+        """Read the stack alone, for its deletion or replacement."""
+        if stack is None:
+            return ObservedStack(exists=False)
+        tree = self._stack_task.heat.tree(stack)
+        return ObservedStack(
+            exists=True,
+            resources=tuple(r for r in tree.resources if r.physical_id),
+            vnfcs=tuple(self._stack_task.vnfcs(stack)),
+        )
+
+    def observe_creation(
+        self, stack: Stack | None, fields: StackFields, base_hot: BaseHot
+    ) -> ObservedStack:
+        """Observe the creation of the stack, which an earlier attempt may have
+        begun.
+        """
+        found = self.observe(stack)
+        if stack is not None:
+            return found
+        created: Sequence[tuple[str, str]] = ()
+        warnings: tuple[str, ...] = ()
+        try:
+            created = self._stack_task.preview_creation(fields, base_hot)
+        except errors.VimRejected as error:
+            warnings = (f"Heat would reject the stack: {error}",)
+        return dataclasses.replace(
+            found, created=tuple(created), warnings=warnings
+        )
+
+    def observe_update(
+        self, stack: Stack, fields: StackFields
+    ) -> ObservedStack:
+        """Observe an update of the stack, which may scale it."""
+        found = self.observe(stack)
+        desired = self._change.state
+        counts = Counter(vnfc.vdu_id for vnfc in found.vnfcs)
+        added = {
+            vdu: count - counts[vdu]
+            for vdu, count in desired.counts.items()
+            if count > counts[vdu]
+        }
+        return dataclasses.replace(
+            found,
+            added=added,
+            removed=tuple(self._removed(found.vnfcs, desired)),
+            changes=tuple(self._changes(stack, fields)),
+            warnings=tuple(self._verdict(stack, fields)),
+        )
+
+    def _removed(
+        self, vnfcs: Sequence[Vnfc], desired: State
+    ) -> Iterator[Vnfc]:
+        return scale_in.vnfcs_to_remove(
+            list(vnfcs), desired, self._grant_request
+        )
+
+    def observe_heal(self, stack: Stack, fields: StackFields) -> ObservedStack:
+        """Observe the replacement of servers.
+
+        :raises InfraError: a VNFC is not in the stack
+        """
+        found = self.observe(stack)
+        warnings = [*self._verdict(stack, fields)]
+        if stack.action == "SUSPEND":
+            warnings.append(
+                f"Stack {stack.name} is suspended. The heal resumes it."
+            )
+        to_replace = healing.ids_to_replace(
+            found.vnfcs, self._change, self._context
+        )
+        first = server_deletion.servers_to_delete_first(
+            self._nova,
+            [r for r in found.resources if r.physical_id in to_replace],
+        )
+        if first:
+            names = ", ".join(server.physical_id for server in first)
+            warnings.append(
+                f"Server {names} is deleted before its replacement is "
+                "created, as a volume can be attached to one server only."
+            )
+        return dataclasses.replace(
+            found,
+            replaced=to_replace,
+            changes=tuple(self._changes(stack, fields)),
+            warnings=tuple(warnings),
+        )
+
+    def _changes(
+        self, stack: Stack, fields: StackFields
+    ) -> Iterator[FieldChange]:
+        """Compare template and parameters of the stack with new ones."""
+        body = self._stack_task.update_body(stack, fields)
+        if "template" in body:
+            current, _ = self._stack_task.heat.template(stack)
+            yield from field_changes.compare(
+                read(current).get("resources"),
+                read(body["template"]).get("resources"),
+                "template.resources",
+            )
+        before = {**stack.parameters, "nfv": stack.nfv}
+        after = {"nfv": stack.nfv} | body["parameters"]
+        for name, value in after.items():
+            if name == "nfv" or str(before.get(name)) != str(value):
+                path = f"parameters.{name}"
+                yield from field_changes.compare(before.get(name), value, path)
+
+    def _verdict(self, stack: Stack, fields: StackFields) -> Iterator[str]:
+        """Return why Heat would reject an update, if it would."""
+        try:
+            self._stack_task.check(stack, fields)
+        except errors.VimRejected as error:
+            yield f"Heat would reject the update of the stack: {error}"

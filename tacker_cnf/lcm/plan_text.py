@@ -1,0 +1,112 @@
+"""A plan as text, for people."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from tacker_cnf.lcm.vnf_plan import Action, ActionType, FieldChange, VnfPlan
+
+#: type of an action -> its symbol, and its word in the summary
+SYMBOLS: Final = {
+    ActionType.CREATE: ("+", "to create"),
+    ActionType.PATCH: ("~", "to change"),
+    ActionType.RECREATE: ("-/+", "to recreate"),
+    ActionType.DELETE: ("-", "to delete"),
+    ActionType.UNCHANGED: (" ", "unchanged"),
+}
+#: characters of a value that are shown
+MAX_VALUE_CHARS: Final = 200
+
+
+def render(plan: VnfPlan) -> str:
+    """Render a plan: a line for each resource that changes, with the fields
+    below; then warnings, scripts and a summary.
+    """
+    return "\n".join(_lines(plan)) + "\n"
+
+
+def _lines(plan: VnfPlan) -> Iterator[str]:
+    yield f"{plan.operation} of VNF instance {plan.vnf_instance_id}"
+    if plan.operation_in_progress:
+        yield (
+            f"Operation {plan.operation_in_progress} is in progress, and may "
+            "change what this plan is based on."
+        )
+    yield ""
+    last_wave = max((action.wave for action in plan.actions), default=1)
+    wave = 0
+    for action in plan.actions:
+        if action.type is ActionType.UNCHANGED:
+            continue
+        if last_wave > 1 and action.wave != wave:
+            wave = action.wave
+            yield f"Wave {wave}"
+        yield from _action_lines(action)
+    yield from _section("Warnings", plan.warnings)
+    scripts = (f"{hook}: {path}" for hook, path in plan.scripts.items())
+    yield from _section("Scripts", scripts)
+    yield from _section("Grant", _grant_lines(plan))
+    yield _summary(plan)
+
+
+def _action_lines(action: Action) -> Iterator[str]:
+    symbol, _ = SYMBOLS[action.type]
+    name = f"{action.kind} {action.name}"
+    place = f", VDU {action.vdu_id}" if action.vdu_id else ""
+    yield f"{symbol:>3} {name}  ({action.reason}{place})"
+    for change in action.changes:
+        yield f"      {_change(change)}"
+
+
+def _change(change: FieldChange) -> str:
+    before, after = _value(change.before), _value(change.after)
+    if change.before is None:
+        return f"+ {change.path}: {after}"
+    if change.after is None:
+        return f"- {change.path}: {before}"
+    return f"~ {change.path}: {before} -> {after}"
+
+
+def _value(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    if len(text) <= MAX_VALUE_CHARS:
+        return text
+    return f"{text[:MAX_VALUE_CHARS]}... ({len(text)} characters)"
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    found = list(lines)
+    if found:
+        yield from ("", title)
+        yield from (f"  {line}" for line in found)
+
+
+def _grant_lines(plan: VnfPlan) -> Iterator[str]:
+    request = plan.grant_request
+    if request is None:
+        return
+    for verb, resources in (
+        ("adds", request.add_resources),
+        ("removes", request.remove_resources),
+        ("updates", request.update_resources),
+    ):
+        counts = Counter(
+            f"{resource.type} of VDU {resource.vdu_id}"
+            if resource.vdu_id
+            else str(resource.type)
+            for resource in resources
+        )
+        for what, count in sorted(counts.items()):
+            yield f"{verb} {count} {what}"
+
+
+def _summary(plan: VnfPlan) -> str:
+    counts = Counter(action.type for action in plan.actions)
+    parts = [
+        f"{counts[kind]} {word}"
+        for kind, (_, word) in SYMBOLS.items()
+        if counts[kind]
+    ]
+    return f"\nPlan: {', '.join(parts) or 'nothing to change'}."

@@ -1,0 +1,71 @@
+"""The plan of a lifecycle operation: an extension of SOL003."""
+
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+from tacker_cnf.sol.base import Identifier, SolType
+from tacker_cnf.sol.grant import GrantRequest
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
+
+
+class ActionType(enum.StrEnum):
+    """What happens to a resource of the VIM."""
+
+    CREATE = "CREATE"
+    PATCH = "PATCH"
+    #: the resource is deleted, and a new one created in its place
+    RECREATE = "RECREATE"
+    DELETE = "DELETE"
+    UNCHANGED = "UNCHANGED"
+
+
+class FieldChange(SolType):
+    """A field of a resource that changes."""
+
+    #: such as ``spec.replicas``, or ``spec.containers[web].image``
+    path: str
+    #: absent: the field was not set
+    before: Any = None
+    #: absent: the field is removed
+    after: Any = None
+
+
+class Action(SolType):
+    """What a plan does to one resource of the VIM."""
+
+    type: ActionType
+    #: type of the resource on the VIM: Deployment, OS::Heat::Stack
+    kind: str
+    #: its name, or its id if it has none
+    name: str
+    #: why it is part of the plan, as a phrase
+    reason: str
+    #: actions of a wave begin when all of the waves before are complete
+    wave: int = 1
+    #: the VDU to which it belongs; absent: to the whole VNF
+    vdu_id: str | None = None
+    #: the vnfcResourceInfo to which it belongs
+    vnfc_id: str | None = None
+    #: of a PATCH: the fields that change, without the values of secrets
+    changes: tuple[FieldChange, ...] = ()
+
+
+class VnfPlan(SolType):
+    """What an operation would do, as the VIM is at the moment."""
+
+    vnf_instance_id: Identifier
+    operation: LcmOperationType
+    #: the operation that has the VNF instance at the moment, and may change
+    #: what this plan is based on
+    operation_in_progress: str | None = None
+    #: in the order of execution; the unchanged resources last
+    actions: tuple[Action, ...] = ()
+    #: what the operation interrupts or loses, and what may make it fail, as
+    #: sentences
+    warnings: tuple[str, ...] = ()
+    #: the files of the VNF package that it would run, by their hooks, such as
+    #: ``scale_start`` (LcmOperation of the VNFD)
+    scripts: Mapping[str, str] = {}
+    #: what the NFVO would be asked; absent: the operation needs no grant
+    grant_request: GrantRequest | None = None

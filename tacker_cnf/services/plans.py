@@ -1,0 +1,319 @@
+"""Plans of operations that do not run: what they would change on the VIM.
+
+Nothing is written or reserved; an operation may have the VNF instance
+meanwhile.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from tacker_cnf.catalogue.unpacked import PackageSource, UnpackedPackage
+from tacker_cnf.context import RequestContext
+from tacker_cnf.db import instances, op_occs
+from tacker_cnf.db.op_occs import ClaimedOperation
+from tacker_cnf.db.session import Session, Store
+from tacker_cnf.drivers.base import InfraTask, Plan, TaskContext
+from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.lcm import grant_overrides, grant_plan
+from tacker_cnf.lcm.change import current_state, flavour_of
+from tacker_cnf.lcm.operations import registry
+from tacker_cnf.lcm.operations.registry import OPERATIONS
+from tacker_cnf.lcm.states import Event
+from tacker_cnf.lcm.vnf_plan import VnfPlan
+from tacker_cnf.nfvo.local import LocalNfvo
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.services import operations
+from tacker_cnf.services.operations import OperationService
+from tacker_cnf.services.vim_connections import VimConnections
+from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.grant import GrantRequest
+from tacker_cnf.sol.lcm_request import VnfInfoModificationRequest
+from tacker_cnf.sol.vnf_instance import VnfInstance
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
+
+#: warning of an operation of which the scripts alone change the VIM
+SCRIPTS_CHANGE: Final = (
+    "The operation itself changes nothing on the VIM; what its scripts change "
+    "is known only when they run."
+)
+#: warning if an NFVO grants the operations
+GRANT_UNKNOWN: Final = (
+    "The NFVO is not asked: its grant may choose other zones, images or VIMs."
+)
+#: an instance, the VIMs of an operation with their credentials, and the
+#: operation that has the instance
+Snapshot = tuple[VnfInstance, Mapping[str, VimConnectionInfo], str | None]
+
+
+class PlanService:
+    """Plans operations, retries and rollbacks exactly, by reading the VIM.
+
+    :param timeout: seconds in which the VIM has to be read
+    :param has_nfvo: whether an NFVO grants the operations
+    :param best_effort: sent to the NFVO: whether it may ignore placement
+        constraints that it cannot meet
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        catalogue: PackageSource,
+        drivers: DriverRegistry,
+        operation_service: OperationService,
+        local_nfvo: LocalNfvo,
+        timeout: float,
+        *,
+        has_nfvo: bool = False,
+        best_effort: bool = False,
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._drivers = drivers
+        self._vim_connections = VimConnections(drivers)
+        self._operations = operation_service
+        self._local_nfvo = local_nfvo
+        self._timeout = timeout
+        self._has_nfvo = has_nfvo
+        self._best_effort = best_effort
+
+    def plan(
+        self,
+        context: RequestContext,
+        instance_id: str,
+        op: LcmOperationType,
+        request: SolType,
+    ) -> VnfPlan:
+        """Plan an operation.
+
+        :raises NotFound: the instance does not exist
+        :raises WrongState: the state of the instance does not allow it
+        :raises BadRequest: the request is not valid for the instance
+        :raises VnfdNotUsable: no enabled package has the requested VNFD
+        :raises IncompatibleVnfd: the instance is not compatible with the VNFD
+        :raises PeerFailed: the NFVO did not send the package
+        :raises InfraError: the VIM cannot be read, or the operation is not
+            possible on it
+        """
+        instance, connections, busy_with = self._store.read(
+            context, _read, self._vim_connections, instance_id, op, request
+        )
+        task = self._operations.infra_task(instance, op, request, connections)
+        grant_request = self._grant_request(task, op, request)
+        grant = self._local_nfvo.grant(
+            grant_request, CancelToken(), Deadline.within(self._timeout)
+        )
+        task = dataclasses.replace(
+            task,
+            operation_id=grant_request.vnf_lcm_op_occ_id,
+            grant_request=grant_request,
+            grant=grant,
+        )
+        return msgspec.structs.replace(
+            self._plan(op, task),
+            operation_in_progress=busy_with,
+            grant_request=grant_request,
+        )
+
+    def plan_modification(
+        self,
+        context: RequestContext,
+        instance_id: str,
+        request: VnfInfoModificationRequest,
+    ) -> VnfPlan:
+        """Plan a modification: the scripts that it runs.
+
+        :raises NotFound: the instance does not exist
+        :raises BadRequest: the request is not valid for the instance
+        :raises VnfdNotUsable: no enabled package has the requested VNFD
+        :raises IncompatibleVnfd: the instance is not compatible with the VNFD
+        :raises PeerFailed: the NFVO did not send the package
+        """
+        instance, connections, busy_with = self._store.read(
+            context,
+            _read_for_modification,
+            self._vim_connections,
+            instance_id,
+            request,
+        )
+        self._operations.check_modification(instance, request, connections)
+        return msgspec.structs.replace(
+            self._plan_scripts(instance), operation_in_progress=busy_with
+        )
+
+    def plan_decision(
+        self, context: RequestContext, op_occ_id: str, event: Event
+    ) -> VnfPlan:
+        """Plan the retry or the rollback of a failed operation.
+
+        :raises NotFound: the operation does not exist
+        :raises WrongState: the operation is not FAILED_TEMP, or of a type
+            without rollback
+        :raises InfraError: the VIM cannot be read, or the operation is not
+            possible on it
+        """
+        failed, instance, connections = self._store.read(
+            context, _read_failed, self._vim_connections, op_occ_id, event
+        )
+        op = failed.op_occ.operation
+        if not OPERATIONS[op].changes_vim:
+            return self._plan_scripts(
+                instance, is_rollback=event is Event.ROLLBACK
+            )
+        request = registry.request_of(failed.op_occ)
+        task = self._operations.infra_task(instance, op, request, connections)
+        task = dataclasses.replace(
+            task,
+            change=grant_overrides.change(
+                OPERATIONS[op], task.change, failed.grant
+            ),
+            operation_id=op_occ_id,
+            grant_request=failed.grant_request,
+            grant=failed.grant,
+        )
+        if event is Event.ROLLBACK:
+            task = task.restoring()
+        return self._plan(op, task, failed)
+
+    def _grant_request(
+        self, task: InfraTask, op: LcmOperationType, request: SolType
+    ) -> GrantRequest:
+        """Build the request for a grant of an operation that is not stored."""
+        change = task.change
+        before = task.current_package or task.package
+        flavour_id = change.state.flavour_id
+        return grant_plan.build(
+            operations.new_op_occ(task.instance.id, op, request),
+            request,
+            task.instance,
+            change.current,
+            change.desired,
+            flavour_of(before.vnfd, flavour_id),
+            new_flavour=flavour_of(task.package.vnfd, flavour_id),
+            best_effort=self._best_effort,
+        )
+
+    def _plan(
+        self,
+        op: LcmOperationType,
+        task: InfraTask,
+        failed: ClaimedOperation | None = None,
+    ) -> VnfPlan:
+        """Plan what the driver of the VIM does for a task.
+
+        :param failed: the operation that is retried or rolled back
+        """
+        driver = self._drivers.for_connections(task.vim_connections)
+        context = TaskContext(
+            deadline=Deadline.within(self._timeout),
+            saved_checkpoint=failed.checkpoint if failed else None,
+        )
+        observed = driver.observe_resources(task, context)
+        plan: Plan = driver.plan(task, observed)
+        asks_nfvo = self._has_nfvo and not failed
+        return VnfPlan(
+            vnf_instance_id=task.instance.id,
+            operation=op,
+            actions=plan.actions,
+            warnings=(
+                *plan.warnings,
+                *((GRANT_UNKNOWN,) if asks_nfvo else ()),
+            ),
+            scripts=_scripts(
+                op,
+                self._catalogue.unpacked(task.instance.vnfd_id),
+                task.change.state.flavour_id,
+                is_rollback=task.change.restores,
+            )
+            | dict(plan.scripts),
+        )
+
+    def _plan_scripts(
+        self, instance: VnfInstance, *, is_rollback: bool = False
+    ) -> VnfPlan:
+        """Plan a modification, which changes nothing but by its scripts."""
+        state = current_state(instance)
+        scripts = {}
+        if state:
+            package = self._catalogue.unpacked(instance.vnfd_id)
+            scripts = _scripts(
+                LcmOperationType.MODIFY_INFO,
+                package,
+                state.flavour_id,
+                is_rollback=is_rollback,
+            )
+        return VnfPlan(
+            vnf_instance_id=instance.id,
+            operation=LcmOperationType.MODIFY_INFO,
+            scripts=scripts,
+            warnings=(SCRIPTS_CHANGE,) if scripts else (),
+        )
+
+
+def _read(
+    session: Session,
+    vim_connections: VimConnections,
+    instance_id: str,
+    op: LcmOperationType,
+    request: SolType,
+) -> Snapshot:
+    instance, named, _ = operations.read_instance(
+        session, vim_connections, instance_id, op, request
+    )
+    complete = vim_connections.complete(session, named)
+    return instance, complete, instances.holder(session, instance_id)
+
+
+def _read_for_modification(
+    session: Session,
+    vim_connections: VimConnections,
+    instance_id: str,
+    request: VnfInfoModificationRequest,
+) -> Snapshot:
+    instance, named, _ = operations.read_for_modification(
+        session, vim_connections, instance_id, request
+    )
+    return instance, named, instances.holder(session, instance_id)
+
+
+def _read_failed(
+    session: Session,
+    vim_connections: VimConnections,
+    op_occ_id: str,
+    event: Event,
+) -> tuple[ClaimedOperation, VnfInstance, Mapping[str, VimConnectionInfo]]:
+    """Return a failed operation, its instance, and its VIMs with their
+    credentials.
+    """
+    failed = op_occs.load(session, op_occ_id)
+    op_occ = failed.op_occ
+    registry.check_decision(op_occ.operation, op_occ.operation_state, event)
+    requested = grant_overrides.vim_connections(
+        OPERATIONS[op_occ.operation],
+        registry.request_of(op_occ),
+        failed.vim_connections,
+        failed.grant,
+    )
+    named = vim_connections.name(session, requested) if requested else {}
+    return (
+        failed,
+        instances.get(session, op_occ.vnf_instance_id),
+        vim_connections.complete(session, named),
+    )
+
+
+def _scripts(
+    op: LcmOperationType,
+    package: UnpackedPackage,
+    flavour_id: str,
+    *,
+    is_rollback: bool,
+) -> dict[str, str]:
+    """Return the management scripts that an operation runs, by their hooks."""
+    scripts = flavour_of(package.vnfd, flavour_id).scripts
+    suffix = "_rollback" if is_rollback else ""
+    hooks = [f"{OPERATIONS[op].hook}{suffix}_{p}" for p in ("start", "end")]
+    return {hook: scripts[hook] for hook in hooks if hook in scripts}

@@ -1,0 +1,227 @@
+"""Dry runs on Kubernetes: changes by others, limits, retries, bad requests."""
+
+from typing import Any, Final
+
+from tacker_cnf.lcm.vnf_plan import ActionType, VnfPlan
+from tests.fixtures import waiting
+from tests.fixtures.cluster import APPS, CORE
+from tests.fixtures.vnfm import ApiCase, Response
+from tests.functional.test_cnf_budgets import BudgetCase
+from tests.functional.test_cnf_change_package import ChangeCase
+from tests.functional.test_cnf_plans import DryRunCase
+
+SCALE: Final = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+FORCEFUL: Final = {"terminationType": "FORCEFUL"}
+
+
+def changes(plan: VnfPlan) -> list[tuple[str, str, str]]:
+    """Return type, kind and name of what a plan changes."""
+    return [
+        (action.type, action.kind, action.name)
+        for action in plan.actions
+        if action.type is not ActionType.UNCHANGED
+    ]
+
+
+class TestChangesByOthers(DryRunCase, ApiCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnf = self.vnfm.start_vnf(self.vnfm.deployment_only())
+        self.place = f"namespaces/{self.vnfm.namespace}"
+
+    def delete(self, prefix: str, resource: str, name: str) -> None:
+        path = f"{prefix}/{self.place}/{resource}/{name}"
+        self.cluster.call("DELETE", path)
+
+    def test_a_deleted_workload(self) -> None:
+        body = {"vnfcInstanceId": [self.vnfm.vnfc_of(self.vnf, "web")]}
+        self.delete(APPS, "deployments", "web")
+        response = self.vnfm.task(self.vnf, "scale?dry_run=true", SCALE)
+        self.assert_problem(422, response, "Deployment web no longer exists")
+        before = self.bodies()
+        plan = self.dry_run(self.vnf, "heal", body)
+        self.assertEqual(
+            [(ActionType.CREATE, "Deployment", "web")], changes(plan)
+        )
+        whole = self.dry_run(self.vnf, "heal", {})
+        self.assertIn((ActionType.CREATE, "Deployment", "web"), changes(whole))
+        self.vnfm.run(self.vnf, "heal", body)
+        self.check_done(before, plan.actions)
+
+    def test_an_empty_namespace(self) -> None:
+        self.delete(APPS, "deployments", "web")
+        self.delete(CORE, "configmaps", "web-config")
+        self.delete(CORE, "secrets", "web-secret")
+        self.assertEqual(
+            [], changes(self.dry_run(self.vnf, "terminate", FORCEFUL))
+        )
+
+    def test_the_size_in_the_cluster(self) -> None:
+        path = f"{APPS}/{self.place}/deployments/web"
+        body = self.cluster.call("GET", path)
+        body["spec"]["replicas"] = 3
+        self.cluster.call("PUT", path, body)
+        action, *_ = self.dry_run(self.vnf, "scale", SCALE).actions
+        (change,) = action.changes
+        self.assertEqual((3, 2), (change.before, change.after))
+
+
+class TestInstantiation(DryRunCase, ApiCase):
+    def plan(self) -> VnfPlan:
+        return self.dry_run(
+            self.vnfm.create(), "instantiate", self.vnfm.request()
+        )
+
+    def test_an_object_of_another_owner(self) -> None:
+        place = f"{CORE}/namespaces/{self.vnfm.namespace}/configmaps"
+        body = {"metadata": {"name": "web-config"}, "data": {}}
+        self.cluster.call("POST", place, body)
+        (warning,) = self.plan().warnings
+        self.assertIn("ConfigMap web-config", warning)
+        self.assertIn("already exists", warning)
+
+    def test_a_quota_that_does_not_suffice(self) -> None:
+        place = f"{CORE}/namespaces/{self.vnfm.namespace}/resourcequotas"
+        quota = {
+            "metadata": {"name": "small"},
+            "spec": {"hard": {"pods": "2"}},
+        }
+        self.cluster.call("POST", place, quota)
+        warnings = self.plan().warnings
+        self.assertIn(
+            "ResourceQuota small allows 2 more of pods, and the new pods "
+            "need 5.",
+            warnings,
+        )
+
+    def test_an_invalid_object(self) -> None:
+        vnf = self.vnfm.create_with_files(
+            configmap="apiVersion: v1\nkind: ConfigMap\n"
+            "metadata: {name: Not_valid}\n"
+        )
+        plan = self.dry_run(vnf, "instantiate", self.vnfm.request())
+        self.assertIn("The cluster would reject", plan.warnings[0])
+        self.assertIn("Files/kubernetes/configmap.yaml", plan.warnings[0])
+
+    def test_an_unreachable_cluster(self) -> None:
+        vim = self.cluster.vim()
+        vim["vim1"]["interfaceInfo"]["endpoint"] = "https://127.0.0.1:9"
+        request = self.vnfm.request(vimConnectionInfo=vim)
+        response = self.vnfm.task(
+            self.vnfm.create(), "instantiate?dry_run=true", request
+        )
+        self.assert_problem(422, response, "127.0.0.1:9")
+
+
+class TestBudgets(BudgetCase, DryRunCase):
+    def test_a_budget_that_allows_nothing(self) -> None:
+        self.budget(minAvailable=3)
+        names = list(self.vnfm.vnfcs(self.instance_id))
+        plan = self.dry_run(
+            self.instance_id, "heal", {"vnfcInstanceId": names}
+        )
+        self.assertEqual(3, len(changes(plan)))
+        self.assertIn(
+            "PodDisruptionBudget web allows no eviction", plan.warnings[-1]
+        )
+        self.assertIn("VDU web has no other VNFC", plan.warnings[0])
+        one = self.dry_run(
+            self.instance_id, "heal", {"vnfcInstanceId": names[:1]}
+        )
+        self.assertEqual((), one.warnings)
+
+
+class TestFailedOperations(ChangeCase, DryRunCase):
+    def decision(self, op_occ: Any, decision: str) -> VnfPlan:
+        path = f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ['id']}/{decision}"
+        return self.planned(f"{path}?dry_run=true", None)
+
+    def test_a_rollback_and_a_retry(self) -> None:
+        start = self.contents()
+        vnfd_id = self.after("nginx:1.28", "invalid:1", "workloads")
+        op_occ = self.change(vnfd_id)
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
+        retry = self.decision(op_occ, "retry")
+        self.assertNotIn(
+            (ActionType.PATCH, "Deployment", "front"), changes(retry)
+        )
+        before = self.bodies()
+        rollback = self.decision(op_occ, "rollback")
+        end = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
+        self.check_done(before, rollback.actions)
+        self.assertEqual(start.keys(), self.contents().keys())
+
+
+class TestRequests(DryRunCase, ApiCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnf = self.vnfm.start_vnf(self.vnfm.deployment_only())
+
+    def scale(self, query: str, accept: str = "*/*") -> Response:
+        path = f"/vnflcm/v2/vnf_instances/{self.vnf}/scale{query}"
+        return self.vnfm.call("POST", path, SCALE, {"Accept": accept})
+
+    def pods(self) -> list[Any]:
+        path = f"{CORE}/namespaces/{self.vnfm.namespace}/pods"
+        found: list[Any] = self.cluster.call("GET", path)["items"]
+        return found
+
+    def operations(self) -> int:
+        return len(self.vnfm.call("GET", "/vnflcm/v2/vnf_lcm_op_occs").json)
+
+    def test_text(self) -> None:
+        response = self.scale("?dry_run=true", "text/plain")
+        self.assertEqual("text/plain", response.type)
+        text = response.content.decode()
+        self.assertIn("  ~ Deployment web  (the VDU has 2 VNFCs", text)
+        self.assertIn("      ~ spec.replicas: 1 -> 2\n", text)
+        self.assertIn("  adds 1 COMPUTE of VDU web\n", text)
+        self.assertIn("Plan: 1 to change, 2 unchanged.", text)
+
+    def test_a_mistyped_query_starts_nothing(self) -> None:
+        before = self.operations()
+        for query in ("?dryrun=true", "?dry_run=True", "?dry_run="):
+            self.assert_problem(400, self.scale(query), "dry_run")
+        self.assert_problem(
+            406, self.scale("?dry_run=true", "text/html"), "text/plain"
+        )
+        self.assertEqual(before, self.operations())
+        self.assertEqual(202, self.scale("?dry_run=false").status)
+
+    def test_a_rejected_request(self) -> None:
+        response = self.vnfm.task(
+            self.vnf, "scale?dry_run=true", SCALE | {"aspectId": "nope"}
+        )
+        self.assert_problem(400, response, "nope")
+        response = self.vnfm.task(
+            self.vnfm.create(), "scale?dry_run=true", SCALE
+        )
+        self.assert_problem(409, response, "NOT_INSTANTIATED")
+
+    def test_while_an_operation_runs(self) -> None:
+        self.cluster.sandbox.set_pod_start_delay(30.0)
+        started = self.vnfm.task(self.vnf, "scale", SCALE)
+        waiting.until(lambda: len(self.pods()) == 2, "the new pod")
+        plan = self.dry_run(self.vnf, "terminate", FORCEFUL)
+        op_occ_id = started.headers["Location"].rpartition("/")[2]
+        self.assertEqual(op_occ_id, plan.operation_in_progress)
+        path = f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ_id}/cancel"
+        self.vnfm.call("POST", path, {"cancelMode": "FORCEFUL"})
+        self.vnfm.wait_operation(started.headers["Location"])
+
+    def test_nothing_is_stored(self) -> None:
+        before, instance = self.operations(), self.vnfm.instance(self.vnf)
+        plan = self.dry_run(self.vnf, "scale", SCALE)
+        assert plan.grant_request is not None
+        self.assertEqual("web", plan.grant_request.add_resources[0].vdu_id)
+        self.assertEqual(before, self.operations())
+        self.assertEqual(instance, self.vnfm.instance(self.vnf))
+
+    def test_a_modification(self) -> None:
+        path = f"/vnflcm/v2/vnf_instances/{self.vnf}?dry_run=true"
+        response = self.vnfm.call("PATCH", path, {"vnfInstanceName": "new"})
+        self.assertEqual(200, response.status, response.json)
+        self.assertEqual("MODIFY_INFO", response.json["operation"])
+        self.assertNotIn("actions", response.json)
+        self.assertNotIn("vnfInstanceName", self.vnfm.instance(self.vnf))
