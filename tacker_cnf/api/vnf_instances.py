@@ -128,12 +128,13 @@ class VnfInstances:
         self, instance_id: str, body: VnfInfoModificationRequest
     ) -> VnfPlan | None:
         """Modify a VNF instance."""
+        preconditions = preconditions_from_request()
         if http.is_dry_run():
             return self._plans.plan_modification(
                 http.caller(), instance_id, body
             )
         op_occ_id = self._operations.modify(
-            http.caller(), instance_id, body, preconditions_from_request()
+            http.caller(), instance_id, body, preconditions
         )
         http.set_location(links.op_occ(op_occ_id))
         return None
@@ -153,10 +154,11 @@ class VnfInstances:
     def _start(
         self, instance_id: str, op: Op, body: SolType
     ) -> VnfPlan | None:
+        preconditions = preconditions_from_request()
         if http.is_dry_run():
             return self._plans.plan(http.caller(), instance_id, op, body)
         op_occ_id = self._operations.start(
-            http.caller(), instance_id, op, body, preconditions_from_request()
+            http.caller(), instance_id, op, body, preconditions
         )
         http.set_location(links.op_occ(op_occ_id))
         return None

@@ -92,21 +92,19 @@ class VnfLcmOpOccs:
     @http.endpoint(202, rule=policies.LCM_WRITE, **_PLANNED_TASK)
     def post_retry(self, op_occ_id: str) -> VnfPlan | None:
         """Retry a failed operation."""
-        caller = http.caller()
+        caller, preconditions = http.caller(), preconditions_from_request()
         if http.is_dry_run():
             return self._plans.plan_decision(caller, op_occ_id, Event.RETRY)
-        self._operations.retry(caller, op_occ_id, preconditions_from_request())
+        self._operations.retry(caller, op_occ_id, preconditions)
         return None
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_PLANNED_TASK)
     def post_rollback(self, op_occ_id: str) -> VnfPlan | None:
         """Roll back a failed operation."""
-        caller = http.caller()
+        caller, preconditions = http.caller(), preconditions_from_request()
         if http.is_dry_run():
             return self._plans.plan_decision(caller, op_occ_id, Event.ROLLBACK)
-        self._operations.rollback(
-            caller, op_occ_id, preconditions_from_request()
-        )
+        self._operations.rollback(caller, op_occ_id, preconditions)
         return None
 
     @http.endpoint(200, rule=policies.LCM_WRITE, **_TASK)

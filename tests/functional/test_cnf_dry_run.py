@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from tacker_cnf.lcm.vnf_plan import ActionType, VnfPlan
+from tacker_cnf.lcm.vnf_plan import ActionType, FieldChange, VnfPlan
 from tests.fixtures import waiting
 from tests.fixtures.cluster import APPS, CORE
-from tests.fixtures.vnfm import ApiCase, Response
+from tests.fixtures.vnfm import SAMPLES, ApiCase, Response
 from tests.functional.test_cnf_budgets import BudgetCase
 from tests.functional.test_cnf_change_package import ChangeCase
 from tests.functional.test_cnf_plans import DryRunCase
@@ -66,6 +66,30 @@ class TestChangesByOthers(DryRunCase, ApiCase):
         self.assertEqual((3, 2), (change.before, change.after))
 
 
+class TestRetry(DryRunCase):
+    def test_the_values_of_a_secret_are_hidden(self) -> None:
+        text = (SAMPLES / "cnf/Files/kubernetes/deployment.yaml").read_text()
+        vnf = self.vnfm.create_with_files(
+            deployment=text.replace("nginx:1.27", "registry/invalid:1")
+        )
+        op_occ = self.vnfm.run(vnf, "instantiate", self.vnfm.deployment_only())
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], op_occ)
+        place = f"{CORE}/namespaces/{self.vnfm.namespace}/secrets/web-secret"
+        body = self.cluster.call("GET", place)
+        body["data"]["TOKEN"] = "b3RoZXI="
+        self.cluster.call("PUT", place, body)
+        path = f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ['id']}/retry"
+        plan = self.planned(f"{path}?dry_run=true", None)
+        (action,) = (a for a in plan.actions if a.kind == "Secret")
+        self.assertEqual(
+            (FieldChange(path="data.TOKEN", before="***", after="***"),),
+            action.changes,
+        )
+        self.assertEqual(
+            [(action.type, "Secret", "web-secret")], changes(plan)
+        )
+
+
 class TestInstantiation(DryRunCase, ApiCase):
     def plan(self) -> VnfPlan:
         return self.dry_run(
@@ -124,7 +148,7 @@ class TestBudgets(BudgetCase, DryRunCase):
         self.assertIn(
             "PodDisruptionBudget web allows no eviction", plan.warnings[-1]
         )
-        self.assertIn("VDU web has no other VNFC", plan.warnings[0])
+        self.assertIn("All VNFCs of VDU web are replaced", plan.warnings[0])
         one = self.dry_run(
             self.instance_id, "heal", {"vnfcInstanceId": names[:1]}
         )

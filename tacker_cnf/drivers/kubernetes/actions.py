@@ -209,9 +209,11 @@ class ActionLister:
 
     def _changes(self, manifest: Manifest) -> tuple[FieldChange, ...]:
         """Compare the fields of an object that clients set."""
-        before = self.states.before[manifest.key]
-        after = self.states.after[manifest.key]
-        return tuple(field_changes.compare(_fields(before), _fields(after)))
+        return _compare(
+            manifest.kind,
+            _fields(self.states.before[manifest.key]),
+            _fields(self.states.after[manifest.key]),
+        )
 
     def _is_written(self, key: Key) -> bool:
         before = self.states.before.get(key)
@@ -223,16 +225,13 @@ class ActionLister:
         key = manifest.key
         if key not in self.states.before:
             return _action(ActionType.CREATE, manifest, MISSING)
-        before = content.content_of(self.states.before[key])
-        after = content.content_of(self.states.after[key])
-        changes = field_changes.compare(before, after)
-        if manifest.kind == pod_references.SECRET:
-            changes = (
-                field_changes.hidden(c.path, c.before, c.after)
-                for c in changes
-            )
+        changes = _compare(
+            manifest.kind,
+            content.content_of(self.states.before[key]),
+            content.content_of(self.states.after[key]),
+        )
         reason = "its content differs"
-        return _action(ActionType.PATCH, manifest, reason, tuple(changes))
+        return _action(ActionType.PATCH, manifest, reason, changes)
 
     def _list_rolled(self, changed: Iterable[Reference]) -> Iterator[Action]:
         """List the Deployments with another manifest, and those whose pods
@@ -288,6 +287,19 @@ class ActionLister:
             )
         elif change.replace:
             yield from _list_outages(change, change.replace)
+
+
+def _compare(
+    kind: str, before: Object, after: Object
+) -> tuple[FieldChange, ...]:
+    """Compare fields of an object; the values of Secrets are hidden."""
+    changes = field_changes.compare(before, after)
+    if kind != pod_references.SECRET:
+        return tuple(changes)
+    return tuple(
+        field_changes.hidden(change.path, change.before, change.after)
+        for change in changes
+    )
 
 
 def _fields(body: Object) -> Object:
@@ -356,8 +368,9 @@ def _list_outages(
     for vdu in dict.fromkeys(healed):
         if healed.count(vdu) >= change.state.counts.get(vdu, 0):
             yield (
-                f"VDU {vdu} has no other VNFC, and is out of service until a "
-                "new one is ready."
+                f"All VNFCs of VDU {vdu} are replaced: unless a "
+                "PodDisruptionBudget prevents it, the VDU is out of service "
+                "until new ones are ready."
             )
 
 

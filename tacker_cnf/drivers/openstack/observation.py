@@ -9,6 +9,7 @@ those of the parameters and of the template.
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers import field_changes
@@ -21,6 +22,9 @@ from tacker_cnf.drivers.openstack.stacks import Resource, Stack
 from tacker_cnf.lcm.change import State
 from tacker_cnf.lcm.vnf_plan import FieldChange
 from tacker_cnf.vnfd.base_hot import BaseHot
+
+#: how Heat shows the value of a hidden parameter
+HIDDEN_PARAMETER: Final = "******"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -164,8 +168,10 @@ class StackObserver:
         before = {**stack.parameters, "nfv": stack.nfv}
         after = {"nfv": stack.nfv} | body["parameters"]
         for name, value in after.items():
-            if name == "nfv" or str(before.get(name)) != str(value):
-                path = f"parameters.{name}"
+            path = f"parameters.{name}"
+            if before.get(name) == HIDDEN_PARAMETER:
+                yield field_changes.hidden(path, before[name], value)
+            elif name == "nfv" or str(before.get(name)) != str(value):
                 yield from field_changes.compare(before.get(name), value, path)
 
     def _verdict(self, stack: Stack, fields: StackFields) -> Iterator[str]:
