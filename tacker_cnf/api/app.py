@@ -48,14 +48,10 @@ def lcm_routes(services: Services) -> Mapping[str, Methods]:
             "PATCH": vnf.patch,
             "DELETE": vnf.delete,
         },
-        "/vnf_instances/{id}/instantiate": {"POST": vnf.post_instantiate},
-        "/vnf_instances/{id}/scale": {"POST": vnf.post_scale},
-        "/vnf_instances/{id}/heal": {"POST": vnf.post_heal},
-        "/vnf_instances/{id}/change_vnfpkg": {"POST": vnf.post_change_vnfpkg},
-        "/vnf_instances/{id}/change_ext_conn": {
-            "POST": vnf.post_change_ext_conn
+        **{
+            f"/vnf_instances/{{id}}/{task}": {"POST": handler}
+            for task, handler in vnf.tasks.items()
         },
-        "/vnf_instances/{id}/terminate": {"POST": vnf.post_terminate},
         # extension of SOL003
         "/vnf_instances/{id}/sync": {"POST": vnf.post_sync},
         "/vnf_lcm_op_occs": {"GET": occ.get_all},

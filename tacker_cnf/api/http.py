@@ -79,6 +79,7 @@ def endpoint(  # noqa: PLR0913
     rule: str | None = None,
     accepts: Sequence[str] = (),
     produces: Sequence[str] = (),
+    body: type | None = None,
     response: Any = None,
     other_statuses: Sequence[int] = (),
     preview: Preview | None = None,
@@ -97,6 +98,8 @@ def endpoint(  # noqa: PLR0913
         the method has a ``body``
     :param produces: media types of the response (406); default: JSON, and
         none if the method returns None: without a body, any Accept matches
+    :param body: the type of the request body, where the annotation of the
+        method is less specific
     :param response: the type of the response, where the annotation of the
         method is less specific
     :param other_statuses: other statuses of a success; 300 and above have no body
@@ -110,8 +113,9 @@ def endpoint(  # noqa: PLR0913
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         # resolved: the modules of handlers do not postpone annotations
         signature = inspect.signature(method)
-        body = signature.parameters.get("body")
-        media_types = tuple(accepts) or ((JSON, TEXT) if body else ())
+        parameter = signature.parameters.get("body")
+        body_type = body or (parameter and parameter.annotation)
+        media_types = tuple(accepts) or ((JSON, TEXT) if body_type else ())
         returned = signature.return_annotation
         if preview:
             returned = None
@@ -126,8 +130,8 @@ def endpoint(  # noqa: PLR0913
             arguments = {}
             if media_types:
                 check_content_type(media_types)
-            if body is not None:
-                arguments["body"] = _decode_body(body.annotation)
+            if body_type is not None:
+                arguments["body"] = _decode_body(body_type)
             result = method(self, *segments, **arguments)
             if preview and result is not None:
                 return _build_preview(preview, result, media_type)
@@ -139,7 +143,7 @@ def endpoint(  # noqa: PLR0913
             status=status,
             accepts=media_types,
             produces=offers,
-            body=body and body.annotation,
+            body=body_type,
             response=response or (None if returned is Any else returned),
             other_statuses=tuple(other_statuses),
             preview=preview and preview.type,

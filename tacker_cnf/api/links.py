@@ -10,11 +10,7 @@ from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionLinks,
 )
-from tacker_cnf.sol.vnf_instance import (
-    InstantiationState,
-    VnfInstance,
-    VnfInstanceLinks,
-)
+from tacker_cnf.sol.vnf_instance import VnfInstance, VnfInstanceLinks
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc, VnfLcmOpOccLinks
 from tacker_cnf.sol.vnf_package import (
     OnboardingState,
@@ -52,20 +48,12 @@ def vim(vim_id: str) -> str:
 def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
     """Add links to the tasks that are allowed now (SOL003 5.5.2.2)."""
     self_url = base + instance(value.id)
-    tasks: tuple[str, ...] = ("instantiate",)
-    if value.instantiation_state == InstantiationState.INSTANTIATED:
-        tasks = (
-            "terminate",
-            "scale",
-            "heal",
-            "change_ext_conn",
-            "change_vnfpkg",
-        )
     links = VnfInstanceLinks(
         self_=Link(href=self_url),
         **{
             _LINK_NAMES.get(task, task): Link(href=f"{self_url}/{task}")
-            for task in tasks
+            for task, operation in registry.INSTANCE_TASKS.items()
+            if operation.required_state is value.instantiation_state
         },
     )
     return msgspec.structs.replace(value, links=links)

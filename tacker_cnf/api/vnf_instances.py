@@ -1,5 +1,7 @@
 """/vnflcm/v2/vnf_instances (SOL003 5.4.2 to 5.4.11)."""
 
+import types
+from collections.abc import Mapping
 from typing import Any, Final
 
 from tacker_cnf import errors
@@ -12,20 +14,17 @@ from tacker_cnf.api import (
     query,
 )
 from tacker_cnf.api.conditional_requests import preconditions_from_request
+from tacker_cnf.api.routing import Handler
 from tacker_cnf.lcm import plan_text, redaction
+from tacker_cnf.lcm.operations import registry
+from tacker_cnf.lcm.operations.base import Operation
 from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.services.operations import OperationService
 from tacker_cnf.services.plans import PlanService
 from tacker_cnf.services.vnf_instances import COMPARABLE, VnfInstanceService
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.lcm_request import (
-    ChangeCurrentVnfPkgRequest,
-    ChangeExtVnfConnectivityRequest,
     CreateVnfRequest,
-    HealVnfRequest,
-    InstantiateVnfRequest,
-    ScaleVnfRequest,
-    TerminateVnfRequest,
     VnfInfoModificationRequest,
 )
 from tacker_cnf.sol.vnf_instance import VnfInstance
@@ -175,47 +174,40 @@ class VnfInstances:
             http.caller(), instance_id, preconditions_from_request()
         )
 
-    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
-    def post_instantiate(
-        self, instance_id: str, body: InstantiateVnfRequest
-    ) -> VnfPlan | None:
-        """Instantiate a VNF."""
-        return self._start(instance_id, Op.INSTANTIATE, body)
+    @property
+    def tasks(self) -> Mapping[str, Handler]:
+        """The handlers of the tasks that start an operation, by their
+        names.
+        """
+        return {
+            task: types.MethodType(handler, self)
+            for task, handler in _TASK_HANDLERS.items()
+        }
 
-    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
-    def post_scale(
-        self, instance_id: str, body: ScaleVnfRequest
-    ) -> VnfPlan | None:
-        """Scale a VNF."""
-        return self._start(instance_id, Op.SCALE, body)
 
-    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
-    def post_heal(
-        self, instance_id: str, body: HealVnfRequest
-    ) -> VnfPlan | None:
-        """Heal a VNF, or VNFCs of it."""
-        return self._start(instance_id, Op.HEAL, body)
+def _task_handler(task: str, operation: Operation[Any]) -> Handler:
+    """Build the handler of a task that starts an operation."""
 
-    @http.endpoint(202, rule=policies.LCM_WRITE, **_PACKAGE_TASK)
-    def post_change_vnfpkg(
-        self, instance_id: str, body: ChangeCurrentVnfPkgRequest
+    def post(
+        self: VnfInstances, instance_id: str, body: SolType
     ) -> VnfPlan | None:
-        """Change the VNF package of a VNF."""
-        return self._start(instance_id, Op.CHANGE_VNFPKG, body)
+        return self._start(instance_id, operation.kind, body)
 
-    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
-    def post_change_ext_conn(
-        self, instance_id: str, body: ChangeExtVnfConnectivityRequest
-    ) -> VnfPlan | None:
-        """Change the external connectivity of a VNF."""
-        return self._start(instance_id, Op.CHANGE_EXT_CONN, body)
+    post.__name__ = f"post_{task}"
+    post.__doc__ = operation.summary
+    names_package = "vnfd_id" in operation.request_type.__struct_fields__
+    return http.endpoint(
+        202,
+        rule=policies.LCM_WRITE,
+        body=operation.request_type,
+        **(_PACKAGE_TASK if names_package else _TASK),
+    )(post)
 
-    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
-    def post_terminate(
-        self, instance_id: str, body: TerminateVnfRequest
-    ) -> VnfPlan | None:
-        """Terminate a VNF."""
-        return self._start(instance_id, Op.TERMINATE, body)
+
+_TASK_HANDLERS: Final = {
+    task: _task_handler(task, operation)
+    for task, operation in registry.INSTANCE_TASKS.items()
+}
 
 
 def _to_response(instance: VnfInstance, base: str) -> VnfInstance:

@@ -49,6 +49,8 @@ class Operation(Generic[R]):
     """A type of lifecycle operation; its defaults change nothing."""
 
     kind: ClassVar[LcmOperationType]
+    #: what a client requests with it, as a sentence
+    summary: ClassVar[str]
     #: the type of its request (SOL003 5.5.2)
     request_type: type[R]
     #: the required state of the instance; None: any

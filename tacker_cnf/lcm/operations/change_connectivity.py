@@ -22,6 +22,7 @@ class ChangeExtConnectivity(Operation[ChangeExtVnfConnectivityRequest]):
     """Connection points of the VNF move to other networks or ports."""
 
     kind = LcmOperationType.CHANGE_EXT_CONN
+    summary = "Change the external connectivity of a VNF."
     request_type = ChangeExtVnfConnectivityRequest
     hook = "change_external_connectivity"
     moves_links = True

@@ -37,6 +37,7 @@ class ChangePackage(Operation[ChangeCurrentVnfPkgRequest]):
     """The VNF gets the software and the resources of another package."""
 
     kind = LcmOperationType.CHANGE_VNFPKG
+    summary = "Change the VNF package of a VNF."
     request_type = ChangeCurrentVnfPkgRequest
     hook = "change_current_package"
 

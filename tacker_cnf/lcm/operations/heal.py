@@ -25,6 +25,7 @@ class Heal(Operation[HealVnfRequest]):
     """
 
     kind = LcmOperationType.HEAL
+    summary = "Heal a VNF, or VNFCs of it."
     request_type = HealVnfRequest
     reversible = False
     hook = "heal"

@@ -20,6 +20,7 @@ class Instantiate(Operation[InstantiateVnfRequest]):
     """The VNF gets its first resources."""
 
     kind = LcmOperationType.INSTANTIATE
+    summary = "Instantiate a VNF."
     request_type = InstantiateVnfRequest
     required_state = InstantiationState.NOT_INSTANTIATED
     hook = "instantiate"

@@ -17,6 +17,7 @@ class Modify(Operation[VnfInfoModificationRequest]):
     """
 
     kind = LcmOperationType.MODIFY_INFO
+    summary = "Modify a VNF instance."
     request_type = VnfInfoModificationRequest
     required_state = None
     changes_vim = False

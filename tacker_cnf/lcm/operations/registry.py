@@ -35,6 +35,13 @@ OPERATIONS: Final[Mapping[Op, Operation[Any]]] = {
     )
 }
 
+#: the tasks of a VNF instance (SOL003 5.4.4 to 5.4.11a) -> their operations
+INSTANCE_TASKS: Final[Mapping[str, Operation[Any]]] = {
+    kind.lower(): operation
+    for kind, operation in OPERATIONS.items()
+    if operation.changes_vim
+}
+
 
 def first_state(op: Op) -> S:
     """Return the state in which an operation begins (SOL003 5.6.2.2)."""

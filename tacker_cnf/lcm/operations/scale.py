@@ -17,6 +17,7 @@ class Scale(Operation[ScaleVnfRequest]):
     """The VNF gets more or fewer VNFCs."""
 
     kind = LcmOperationType.SCALE
+    summary = "Scale a VNF."
     request_type = ScaleVnfRequest
     hook = "scale"
 

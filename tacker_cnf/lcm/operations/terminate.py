@@ -11,6 +11,7 @@ class Terminate(Operation[TerminateVnfRequest]):
     """The VNF loses all its resources."""
 
     kind = LcmOperationType.TERMINATE
+    summary = "Terminate a VNF."
     request_type = TerminateVnfRequest
     reversible = False
     hook = "terminate"
