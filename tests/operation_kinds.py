@@ -82,6 +82,14 @@ KINDS: Final = (
         reversible=True,
     ),
     OperationKind(
+        name="scale to level",
+        hook="scale_to_level",
+        before=UP,
+        task="/scale_to_level",
+        body=_always({"scaleInfo": [{**ASPECT, "scaleLevel": 1}]}),
+        reversible=True,
+    ),
+    OperationKind(
         name="heal one", hook="heal", before=UP, task="/heal", body=_heal_one
     ),
     OperationKind(
@@ -90,6 +98,14 @@ KINDS: Final = (
         before=UP,
         task="/heal",
         body=_always({}),
+    ),
+    OperationKind(
+        name="stop",
+        hook="operate",
+        before=UP,
+        task="/operate",
+        body=_always({"changeStateTo": "STOPPED"}),
+        reversible=True,
     ),
     OperationKind(
         name="terminate",

@@ -6,7 +6,9 @@ from oslo_config import cfg
 OPERATIONS_WITH_TIMEOUT = (
     "instantiate",
     "scale",
+    "scale_to_level",
     "heal",
+    "operate",
     "terminate",
     "modify_info",
     "change_vnfpkg",

@@ -10,14 +10,19 @@ from tacker_cnf import errors
 from tacker_cnf.lcm import connectivity
 from tacker_cnf.sol.common import ExtManagedVirtualLinkData, ExtVirtualLinkData
 from tacker_cnf.sol.vnf_instance import (
+    InstantiatedVnfInfo,
     InstantiationState,
     VnfcResourceInfo,
     VnfInstance,
+    VnfOperationalState,
 )
 from tacker_cnf.vnfd.model import Flavour, Vnfd
 
 #: value of ``Change.replace``: all VNFCs
 ALL: Final = "ALL"
+#: key in instantiatedVnfInfo.metadata of a STOPPED VNF, of which the VIM may
+#: have no VNFCs: VDU -> number of VNFCs once it is started
+STOPPED_COUNTS: Final = "stopped_counts"
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,15 +31,21 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     flavour_id: str
     #: aspect -> scale level
     scale_levels: Mapping[str, int]
-    #: VDU -> number of VNFCs
+    #: VDU -> number of VNFCs; of a STOPPED VNF once it is started
     counts: Mapping[str, int]
     #: additionalParams of the instantiation, which the driver keeps
     parameters: Mapping[str, Any]
     localization_language: str | None = None
     ext_virtual_links: tuple[ExtVirtualLinkData, ...] = ()
     ext_managed_virtual_links: tuple[ExtManagedVirtualLinkData, ...] = ()
+    vnf_state: VnfOperationalState = VnfOperationalState.STARTED
     #: the VNFCs of a state that the VNF had; None: it never had this state
     vnfcs: tuple[VnfcResourceInfo, ...] | None = None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether no VNFC shall run."""
+        return self.vnf_state is VnfOperationalState.STOPPED
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +84,15 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
             self.desired is not None
             and self.desired.vnfcs is not None
             and not self.replace
+        )
+
+    @property
+    def operates(self) -> bool:
+        """Whether the VNF is started or stopped."""
+        return (
+            self.current is not None
+            and self.desired is not None
+            and self.current.is_stopped != self.desired.is_stopped
         )
 
     @property
@@ -117,7 +137,7 @@ def current_state(instance: VnfInstance) -> State | None:
         scale_levels={
             scale.aspect_id: scale.scale_level for scale in info.scale_status
         },
-        counts=Counter(vnfc.vdu_id for vnfc in info.vnfc_resource_info),
+        counts=_counts(info),
         parameters=info.metadata,
         localization_language=info.localization_language,
         ext_virtual_links=tuple(
@@ -126,5 +146,13 @@ def current_state(instance: VnfInstance) -> State | None:
         ext_managed_virtual_links=tuple(
             map(connectivity.of_managed, info.ext_managed_virtual_link_info)
         ),
+        vnf_state=info.vnf_state,
         vnfcs=info.vnfc_resource_info,
     )
+
+
+def _counts(info: InstantiatedVnfInfo) -> Mapping[str, int]:
+    if info.vnf_state is VnfOperationalState.STOPPED:
+        kept: Mapping[str, int] = info.metadata.get(STOPPED_COUNTS) or {}
+        return kept
+    return Counter(vnfc.vdu_id for vnfc in info.vnfc_resource_info)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf.lcm import vnfc_ids
-from tacker_cnf.lcm.change import State
+from tacker_cnf.lcm.change import STOPPED_COUNTS, State
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.connection_point import VnfExtCpInfo
 from tacker_cnf.sol.virtual_link import (
@@ -60,9 +60,10 @@ def build_running_info(
     :param metadata: of the instance; it may set VNFC ids
     """
     info = InstantiatedVnfInfo(
-        **msgspec.structs.asdict(found),
+        **msgspec.structs.asdict(found)
+        | {"metadata": _metadata(state, found)},
         flavour_id=state.flavour_id,
-        vnf_state=VnfOperationalState.STARTED,
+        vnf_state=state.vnf_state,
         scale_status=_scale_infos(state.scale_levels),
         max_scale_levels=_scale_infos(scaling.max_levels(flavour)),
         localization_language=state.localization_language,
@@ -70,6 +71,7 @@ def build_running_info(
             found.vnfc_resource_info,
             before.vnfc_info if before else (),
             metadata,
+            state.vnf_state,
         ),
     )
     counts = Counter(vnfc.vdu_id for vnfc in found.vnfc_resource_info)
@@ -79,6 +81,14 @@ def build_running_info(
         if scaling.level_of(flavour, aspect, counts) is None
     }
     return with_unmatched(info, unmatched_counts)
+
+
+def _metadata(state: State, found: Observed) -> dict[str, Any]:
+    """Return the metadata of the driver, and the size of a STOPPED VNF."""
+    metadata = {k: v for k, v in found.metadata.items() if k != STOPPED_COUNTS}
+    if state.is_stopped:
+        metadata[STOPPED_COUNTS] = dict(state.counts)
+    return metadata
 
 
 def update_resources(
@@ -94,7 +104,7 @@ def update_resources(
         info,
         **msgspec.structs.asdict(found),
         vnfc_info=vnfc_ids.build_vnfc_info(
-            found.vnfc_resource_info, info.vnfc_info, metadata
+            found.vnfc_resource_info, info.vnfc_info, metadata, info.vnf_state
         ),
     )
     return with_unmatched(new, unmatched(info))

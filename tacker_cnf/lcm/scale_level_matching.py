@@ -30,11 +30,13 @@ def match_levels(
 ) -> LevelMatch:
     """Match the scale levels to the counted VNFCs, where counts match one.
 
-    The level of an aspect stays if its counts did not change: a package may
+    A STOPPED VNF keeps its levels. The level of an aspect stays if its counts did not change: a package may
     create VNFCs for some of its VDUs only.
 
     :param unmatched_before: counts that matched no level before
     """
+    if current.is_stopped:
+        return LevelMatch(current, unmatched_before)
     counts = Counter(vnfc.vdu_id for vnfc in found.vnfc_resource_info)
     levels = dict(current.scale_levels)
     unmatched = {}

@@ -65,6 +65,7 @@ def build_vnfc_info(
     resources: Iterable[VnfcResourceInfo],
     previous: Iterable[VnfcInfo],
     metadata: Mapping[str, Any] = {},
+    vnf_state: VnfOperationalState = VnfOperationalState.STARTED,
 ) -> tuple[VnfcInfo, ...]:
     """Build vnfcInfo; values that a client has set on a VNFC are kept.
 
@@ -91,7 +92,7 @@ def build_vnfc_info(
                 vnfc_resource_info_id=resource.id,
                 vnfc_state=VnfOperationalState.STOPPED
                 if is_lost
-                else VnfOperationalState.STARTED,
+                else vnf_state,
             )
         )
     return tuple(found)

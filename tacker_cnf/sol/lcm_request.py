@@ -12,6 +12,7 @@ from tacker_cnf.sol.common import (
     ExtVirtualLinkData,
     VimConnectionInfo,
 )
+from tacker_cnf.sol.vnf_instance import ScaleInfo, VnfOperationalState
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 #: ids of VNFCs; an empty list is invalid, as absent means all VNFCs
@@ -29,6 +30,13 @@ class ScaleType(enum.StrEnum):
 
 class TerminationType(enum.StrEnum):
     """SOL003 5.5.2.8, inner type."""
+
+    FORCEFUL = "FORCEFUL"
+    GRACEFUL = "GRACEFUL"
+
+
+class StopType(enum.StrEnum):
+    """SOL003 5.5.4.4."""
 
     FORCEFUL = "FORCEFUL"
     GRACEFUL = "GRACEFUL"
@@ -71,6 +79,25 @@ class ScaleVnfRequest(SolType):
     additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
 
 
+class ScaleVnfToLevelRequest(SolType):
+    """SOL003 5.5.2.6. It has either an instantiation level or scale levels."""
+
+    instantiation_level_id: Identifier | None = None
+    #: aspects that it does not name keep their scale level
+    scale_info: tuple[ScaleInfo, ...] = ()
+    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if (self.instantiation_level_id is None) != bool(self.scale_info):
+            raise ValueError(
+                "Either instantiationLevelId or scaleInfo is required, and "
+                "not both"
+            )
+        aspects = [scale.aspect_id for scale in self.scale_info]
+        if len(aspects) != len(set(aspects)):
+            raise ValueError("scaleInfo names an aspect twice")
+
+
 class TerminateVnfRequest(SolType):
     """SOL003 5.5.2.8."""
 
@@ -86,6 +113,27 @@ class HealVnfRequest(SolType):
     vnfc_instance_id: VnfcNames = ()
     heal_script: str | None = None
     additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+
+
+class OperateVnfRequest(SolType):
+    """SOL003 5.5.2.10. Without a stopType, a stop is FORCEFUL."""
+
+    change_state_to: VnfOperationalState
+    stop_type: StopType | None = None
+    #: required if the stop is GRACEFUL, else not allowed
+    graceful_stop_timeout: Seconds | None = None
+    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        stops = self.change_state_to is VnfOperationalState.STOPPED
+        if self.stop_type and not stops:
+            raise ValueError("stopType is valid only for STOPPED")
+        graceful = self.stop_type is StopType.GRACEFUL
+        if graceful == (self.graceful_stop_timeout is None):
+            raise ValueError(
+                "gracefulStopTimeout is required if stopType is GRACEFUL, "
+                "and not allowed otherwise"
+            )
 
 
 class ChangeExtVnfConnectivityRequest(SolType):

@@ -60,6 +60,37 @@ class BuiltinUserData(UserData):
             template, stack_content.hot["files"], nfv
         )
 
+    @staticmethod
+    @abc.abstractmethod
+    def scale_rollback(
+        req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
+    ) -> Json:
+        """Return the fields of the stack before it was scaled."""
+
+    @classmethod
+    def scale_to_level(
+        cls,
+        req: Json,
+        inst: Json,
+        grant_req: Json,
+        grant: Json,
+        tmp_csar_dir: str,
+    ) -> Json:
+        """Return the fields of a stack with the VNFCs of the grant request."""
+        return cls.scale(req, inst, grant_req, grant, tmp_csar_dir)
+
+    @classmethod
+    def scale_to_level_rollback(
+        cls,
+        req: Json,
+        inst: Json,
+        grant_req: Json,
+        grant: Json,
+        tmp_csar_dir: str,
+    ) -> Json:
+        """Return the fields of the stack before it was scaled."""
+        return cls.scale_rollback(req, inst, grant_req, grant, tmp_csar_dir)
+
     @classmethod
     def change_ext_conn(
         cls,

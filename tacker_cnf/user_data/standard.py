@@ -58,36 +58,32 @@ class StandardUserData(BuiltinUserData):
         sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
         base_template = sources.base_hot()["template"]
         vnfc_resources = _VnfcResources(sources, base_template)
-        if req["type"] == "SCALE_IN":
-            return vnfc_resources.removal_patch(vnfc_resources.removed())
         cp_finders = nfv_values.current_cp_finders(sources)
         resources, found, _ = vnfc_resources.stack_content(
             vnfc_resources.added(), cp_finders
         )
         nfv = sources.with_overrides(found)
         nfv_values.check(nfv)
-        # the networks that they refer to may be externally managed
-        base_template["resources"].update(resources)
-        parameters.apply_ext_managed_vls(
-            base_template, sources.managed_links(), {}
+        return vnfc_resources.patch(
+            resources, nfv, vnfc_resources.removed(), base_template
         )
-        added = {name: base_template["resources"][name] for name in resources}
-        template = {"resources": added}
-        return {
-            "template": yaml.safe_dump(template),
-            "parameters": {"nfv": nfv},
-        }
 
     @staticmethod
     def scale_rollback(
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
-        """Return a patch that removes the VNFCs of a scale-out."""
+        """Return a patch that removes the added VNFCs, and adds the removed
+        ones, whose values nfv had before.
+        """
         sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
-        vnfc_resources = _VnfcResources(
-            sources, sources.base_hot()["template"]
+        base_template = sources.base_hot()["template"]
+        vnfc_resources = _VnfcResources(sources, base_template)
+        resources, _, _ = vnfc_resources.stack_content(
+            vnfc_resources.removed(), nfv_values.current_cp_finders(sources)
         )
-        return vnfc_resources.removal_patch(vnfc_resources.added())
+        return vnfc_resources.patch(
+            resources, {}, vnfc_resources.added(), base_template
+        )
 
     @staticmethod
     def heal(
@@ -228,21 +224,34 @@ class _VnfcResources:
                 zone = zones[position] if position < len(zones) else None
                 yield vdu, index, zone
 
-    def removal_patch(self, indexes: Indexes) -> Json:
-        """Build the result of user data that removes VNFCs from a stack."""
-        resources: Json = {}
-        nfv: Json = {"VDU": {}, "CP": {}}
-        for vdu, index, _ in self._each(indexes):
+    def patch(
+        self, added: Json, nfv: Json, removed: Indexes, base_template: Json
+    ) -> Json:
+        """Build the result of user data that adds VNFCs to a stack and removes
+        others.
+
+        :param added: name -> resource
+        :param nfv: values that the added ones read
+        :param base_template: template without the resources of VDUs
+        """
+        # the networks that they refer to may be externally managed
+        base_template["resources"].update(added)
+        parameters.apply_ext_managed_vls(
+            base_template, self._sources.managed_links(), {}
+        )
+        resources = {name: base_template["resources"][name] for name in added}
+        values = {kind: dict(nfv.get(kind, {})) for kind in ("VDU", "CP")}
+        for vdu, index, _ in self._each(removed):
             resources[add_idx(vdu, index)] = None
             package = self._sources.package
             storages = package.get_vdu_storages(self._nodes[vdu])
             cps = package.get_vdu_cps(self._sources.flavour_id, vdu)
             for name in (vdu, *storages):
-                nfv["VDU"][add_idx(name, index)] = None
+                values["VDU"][add_idx(name, index)] = None
             for name in cps:
-                nfv["CP"][add_idx(name, index)] = None
+                values["CP"][add_idx(name, index)] = None
         template = yaml.safe_dump({"resources": resources})
-        return {"template": template, "parameters": {"nfv": nfv}}
+        return {"template": template, "parameters": {"nfv": {**nfv, **values}}}
 
 
 def _vnfc_indexes(inst: Json) -> dict[Any, tuple[str, int]]:

@@ -1,6 +1,6 @@
 """Compute the numbers of VDU instances for levels."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tacker_cnf import errors
 from tacker_cnf.vnfd.model import Aspect, Flavour, Level
@@ -60,6 +60,28 @@ def step(
         - _added_by_aspect(aspect, vdu, from_level)
         for vdu in aspect.deltas
     }
+
+
+def counts_of_aspects(
+    flavour: Flavour, aspect_ids: Iterable[str], levels: Mapping[str, int]
+) -> dict[str, int]:
+    """Return the counts, at these scale levels, of the VDUs that some aspects
+    scale.
+
+    :raises UnknownAspect: the flavour has no such aspect
+    :raises ScaleOutOfRange: the level of an aspect is above its maximum
+    """
+    counts = counts_at(flavour, levels)
+    found = {}
+    for aspect_id in aspect_ids:
+        aspect = _aspect(flavour, aspect_id)
+        if levels[aspect_id] > aspect.max_scale_level:
+            raise errors.ScaleOutOfRange(
+                f"Scale level {levels[aspect_id]} of aspect {aspect_id} is "
+                f"outside of 0 to {aspect.max_scale_level}"
+            )
+        found.update({vdu: counts[vdu] for vdu in aspect.deltas})
+    return found
 
 
 def counts_at(flavour: Flavour, levels: Mapping[str, int]) -> dict[str, int]:

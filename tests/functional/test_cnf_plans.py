@@ -31,7 +31,7 @@ RESOURCES: Final = {
     "networkpolicies": "/apis/networking.k8s.io/v1",
 }
 #: those that the controller of a StatefulSet creates, which no manifest has
-CLAIMS: Final = frozenset({"data-store-0"})
+CLAIMS: Final = frozenset(f"data-store-{n}" for n in range(3))
 #: (kind, name) of an object
 Name = tuple[str, str]
 
@@ -161,6 +161,10 @@ class TestLifePlans(PlanCase):
             (FieldChange(path="spec.replicas", before=1, after=2),),
             action.changes,
         )
+        level = {"instantiationLevelId": "busy"}
+        plan = self.run_and_check(vnf, "scale_to_level", level)
+        scaled = [a.name for a in plan.actions if a.changes]
+        self.assertEqual(["web", "cache", "store"], scaled)
         body = {"vnfcInstanceId": [self.vnfm.vnfc_of(vnf, "web")]}
         action, *_ = self.run_and_check(vnf, "heal", body).actions
         self.assertEqual(("Pod", "web"), (action.kind, action.vdu_id))
@@ -168,6 +172,34 @@ class TestLifePlans(PlanCase):
         self.assertIn("out of service", " ".join(whole.warnings))
         self.run_and_check(vnf, "terminate", {"terminationType": "FORCEFUL"})
         self.assertEqual({}, self.bodies())
+
+    def test_a_stop_and_a_start(self) -> None:
+        vnf = self.vnfm.create()
+        self.vnfm.run(vnf, "instantiate", self.vnfm.request())
+        stop = {
+            "changeStateTo": "STOPPED",
+            "stopType": "GRACEFUL",
+            "gracefulStopTimeout": 5,
+        }
+        plan = self.run_and_check(vnf, "operate", stop)
+        self.assertEqual(
+            {
+                ("Deployment", ActionType.PATCH),
+                ("ReplicaSet", ActionType.PATCH),
+                ("StatefulSet", ActionType.PATCH),
+                ("DaemonSet", ActionType.PATCH),
+                ("Pod", ActionType.DELETE),
+            },
+            {
+                (action.kind, action.type)
+                for action in plan.actions
+                if action.type is not ActionType.UNCHANGED
+            },
+        )
+        scale = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+        self.run_and_check(vnf, "scale", scale)
+        self.run_and_check(vnf, "heal", {})
+        self.run_and_check(vnf, "operate", {"changeStateTo": "STARTED"})
 
 
 class TestChangePlans(PlanCase, ChangeCase):

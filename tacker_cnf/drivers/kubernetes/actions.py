@@ -11,11 +11,12 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     RETAINED_KINDS,
     Key,
     Manifest,
+    with_size,
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.plan import ManifestChange, ObjectPlan
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
-from tacker_cnf.lcm.change import ALL, Change
+from tacker_cnf.lcm.change import ALL, Change, State
 from tacker_cnf.lcm.vnf_plan import Action, ActionType, FieldChange
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
@@ -56,21 +57,28 @@ def states_by_request(change: Change, plan: ObjectPlan) -> ObjectStates:
     if change.desired is None:
         objects = tuple(reversed(objects))
     before = {manifest.key: manifest.body for manifest in objects}
-    for manifest in plan.scaled:
-        before[manifest.key] = with_replicas(
-            manifest.body,
-            change.current.counts.get(manifest.vdu_id or "", 0)
-            if change.current
-            else 0,
-        )
+    if change.current:
+        before |= dict(_former_sizes(change.current, plan.scaled))
+        for manifest in objects:
+            if change.current.is_stopped and manifest.is_vnfc:
+                del before[manifest.key]
     return ObjectStates(
-        before=before, after={m.key: m.body for m in plan.after.objects}
+        before=before, after={m.key: m.body for m in plan.after.existing}
     )
 
 
-def with_replicas(body: Object, count: int) -> Object:
-    """Return a workload with another size."""
-    return {**body, "spec": {**body["spec"], "replicas": count}}
+def _former_sizes(
+    current: State, scaled: Iterable[Manifest]
+) -> Iterator[tuple[Key, Object]]:
+    for manifest in scaled:
+        count = current.counts.get(manifest.vdu_id or "", 0)
+        stopped = current.is_stopped
+        yield (
+            manifest.key,
+            with_size(
+                manifest.body, 0 if stopped else count, is_stopped=stopped
+            ),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,9 +194,7 @@ class ActionLister:
         for restart in plan.restarted:
             yield from self._list_restart(restart, new_objects)
         for manifest in plan.scaled:
-            if changes := self._changes(manifest):
-                reason = _scale_reason(self.change, manifest)
-                yield _action(ActionType.PATCH, manifest, reason, changes)
+            yield from self._list_scaled(manifest)
         obsolete = plan.obsolete(before)
         owners = [key for key in obsolete if key[1] in POD_OWNER_KINDS]
         others = [key for key in obsolete if key not in owners]
@@ -198,6 +204,19 @@ class ActionLister:
         yield from self._list_keys(
             ActionType.DELETE, others, NOT_WANTED, wave=3
         )
+
+    def _list_scaled(self, manifest: Manifest) -> Iterator[Action]:
+        """List the change of the size of a workload; a bare Pod is created or
+        deleted.
+        """
+        reason = _scale_reason(self.change, manifest)
+        is_there = manifest.key in self.states.before
+        if not manifest.is_vnfc:
+            if changes := self._changes(manifest):
+                yield _action(ActionType.PATCH, manifest, reason, changes)
+        elif self.plan.after.exists(manifest) != is_there:
+            kind = ActionType.DELETE if is_there else ActionType.CREATE
+            yield _action(kind, manifest, reason)
 
     def _list_patch(
         self, manifest: Manifest, reason_to_create: str
@@ -274,6 +293,8 @@ class ActionLister:
     def list_warnings(self) -> Iterator[str]:
         """List what the plan interrupts or loses."""
         change = self.change
+        if self.plan.stops:
+            yield "The VNF is out of service until it is started."
         if change.desired is None:
             for (_, kind, name), body in self.states.before.items():
                 if _has_data(kind, body):
@@ -336,6 +357,8 @@ def _image_changes(body: Object, images: Object) -> Iterator[FieldChange]:
 
 
 def _scale_reason(change: Change, manifest: Manifest) -> str:
+    if change.operates:
+        return f"the VNF is {change.state.vnf_state}"
     before, after = (
         state.counts.get(manifest.vdu_id or "", 0) if state else 0
         for state in (change.current, change.desired)

@@ -17,6 +17,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     IMMUTABLE_KINDS,
     INSTANCE_LABEL,
     RETAINED_KINDS,
+    STOPPED_SELECTOR,
     Manifest,
     Rendered,
     sort_for_creation,
@@ -192,17 +193,39 @@ class ClusterTask:
                 scaled.append(manifest)
 
     def _scale(self, manifest: Manifest) -> None:
+        if manifest.kind == "Pod":
+            if self.rendered.exists(manifest):
+                self.apply_manifests([manifest])
+            return  # else stop_pods() deletes it
         count = self.rendered.counts[manifest.vdu_id or ""]
         self.progress(f"Scaling {manifest.kind} {manifest.name} to {count}")
+        place = (self._kind(manifest), manifest.name, self.rendered.namespace)
         try:
-            self.cluster.scale(
-                self._kind(manifest),
-                manifest.name,
-                self.rendered.namespace,
-                count,
-            )
+            if manifest.kind == "DaemonSet":
+                self.cluster.patch(*place, self._node_selector())
+            else:
+                self.cluster.scale(*place, count)
         except NotFound:
             raise readiness.workload_not_found(manifest) from None
+
+    def _node_selector(self) -> Object:
+        """Return the patch of a DaemonSet that is stopped or started."""
+        value = "true" if self.rendered.is_stopped else None
+        pod_spec = {"nodeSelector": {STOPPED_SELECTOR: value}}
+        return {"spec": {"template": {"spec": pod_spec}}}
+
+    def stop_pods(
+        self, workloads: Iterable[Manifest], grace: int | None
+    ) -> None:
+        """Delete the pods of workloads that shall have none, and wait until
+        they are deleted.
+
+        :param grace: grace period in seconds; None: that of the pod
+        """
+        vdus = {manifest.vdu_id for manifest in workloads}
+        pods = [pod for pod in self.pods() if inventory.vdu_of(pod) in vdus]
+        self.delete_pods(pods, grace)
+        self.waiter.wait_pods_deleted({p["metadata"]["uid"] for p in pods})
 
     def owned(
         self, objects: Iterable[Manifest]

@@ -175,7 +175,7 @@ class KubernetesDriver:
             )
         elif task.current_package:
             self._change_package(plan, cluster_tasks, context)
-        elif change.restores:
+        elif change.restores and not change.operates:
             _restore_size(plan, cluster_tasks, context)
         else:
             cluster_tasks.execute(objects)
@@ -267,7 +267,7 @@ def _plan_objects(task: InfraTask, rendered: Rendered) -> ObjectPlan:
     if change.desired is None:
         return ObjectPlan(after=rendered, mark=mark)
     if change.replace:
-        created = rendered.objects if change.replace == ALL else ()
+        created = rendered.existing if change.replace == ALL else ()
         return ObjectPlan(after=rendered, mark=mark, created=created)
     if task.current_package:
         return package_change.plan(task, rendered)
@@ -279,6 +279,8 @@ def _plan_objects(task: InfraTask, rendered: Rendered) -> ObjectPlan:
         scaled=tuple(
             _resized_workloads(rendered, change.current, change.desired)
         ),
+        stops=change.operates and change.desired.is_stopped,
+        grace=change.grace,
     )
 
 
@@ -385,10 +387,13 @@ def _check_singletons(rendered: Rendered) -> None:
 def _resized_workloads(
     rendered: Rendered, current: State, desired: State
 ) -> Sequence[Manifest]:
-    """Return the workloads whose size changes.
+    """Return the workloads whose size changes; while the VNF is STOPPED, it
+    does not.
 
     :raises NotScalable: a VDU is not a scalable workload
     """
+    if current.is_stopped != desired.is_stopped:
+        return tuple(rendered.workloads.values())
     resized = []
     for vdu, count in desired.counts.items():
         if count == current.counts.get(vdu, 0):
@@ -401,4 +406,4 @@ def _resized_workloads(
                 f"{', '.join(sorted(SCALABLE))} can be scaled."
             )
         resized.append(manifest)
-    return resized
+    return () if desired.is_stopped else resized

@@ -32,7 +32,7 @@ def find(
     vdus_with_pods = {vdu for vdu, _ in living}
     for vdu in dict.fromkeys(vnfc.vdu_id for vnfc in missing):
         manifest = rendered.workloads.get(vdu)
-        if manifest is None:
+        if manifest is None or not rendered.exists(manifest):
             continue
         if vdu in vdus_with_pods and manifest.kind != "StatefulSet":
             continue

@@ -24,6 +24,9 @@ Key = tuple[str, str, str]
 INSTANCE_LABEL: Final = "tacker_vnf_instance_id"
 VDU_LABEL: Final = "tacker_vdu_id"
 
+#: node selector of a DaemonSet whose VNF is STOPPED; no node has it
+STOPPED_SELECTOR: Final = "tacker_vnf_stopped"
+
 #: kinds that a VDU may have; SCALABLE: those with ``spec.replicas``
 SCALABLE: Final = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
 VDU_KINDS: Final = SCALABLE | {"DaemonSet", "Pod"}
@@ -113,6 +116,11 @@ class Manifest:
         return group, self.kind, str(body["metadata"].get("name", ""))
 
     @property
+    def is_vnfc(self) -> bool:
+        """Whether it is itself the VNFC of its VDU: a bare Pod."""
+        return self.kind == "Pod" and self.vdu_id is not None
+
+    @property
     def is_core(self) -> bool:
         """Whether it belongs to the core API; pods refer to such objects by
         kind and name alone.
@@ -145,7 +153,10 @@ class Rendered:
     def_files: tuple[str, ...]
     #: in the order of creation
     objects: tuple[Manifest, ...]
+    #: VDU -> number of its pods
     counts: Mapping[str, int]
+    #: whether the VNF is STOPPED
+    is_stopped: bool = False
     #: (apiVersion, kind) of objects of the instance's earlier packages
     previous_kinds: frozenset[tuple[str, str]] = frozenset()
     vdu_mapping: Mapping[str, Workload] = dataclasses.field(
@@ -162,6 +173,17 @@ class Rendered:
     def workloads(self) -> Mapping[str, Manifest]:
         """VDU -> its workload."""
         return {m.vdu_id: m for m in self.objects if m.vdu_id}
+
+    def exists(self, manifest: Manifest) -> bool:
+        """Return whether the object of a manifest exists in this state; the
+        bare Pods of a STOPPED VNF do not.
+        """
+        return not (self.is_stopped and manifest.is_vnfc)
+
+    @property
+    def existing(self) -> tuple[Manifest, ...]:
+        """The objects that exist in this state, in the order of creation."""
+        return tuple(filter(self.exists, self.objects))
 
     @property
     def selector(self) -> str:
@@ -198,7 +220,10 @@ def render(
         namespace=namespace,
         def_files=params.def_files,
         objects=tuple(sort_for_creation(objects)),
-        counts=state.counts,
+        counts=dict.fromkeys(state.counts, 0)
+        if state.is_stopped
+        else state.counts,
+        is_stopped=state.is_stopped,
         previous_kinds=frozenset(params.object_kinds),
         vdu_mapping=params.vdu_mapping,
     )
@@ -385,10 +410,39 @@ def _label_and_scale(
         _label(body, labels)
     for template in _templates(body):
         _label(template, labels)
-    if vdu_id and body["kind"] in SCALABLE:
-        for spec in _dicts(body.get("spec")):
-            spec["replicas"] = state.counts.get(vdu_id, 0)
+    sized = body["kind"] in SCALABLE or state.is_stopped
+    if vdu_id and sized and isinstance(body.get("spec"), dict):
+        count = 0 if state.is_stopped else state.counts.get(vdu_id, 0)
+        body = with_size(body, count, is_stopped=state.is_stopped)
     return Manifest(body, vdu_id, manifest.file)
+
+
+def with_size(body: Object, count: int, *, is_stopped: bool) -> Object:
+    """Return a workload with a number of pods; one of a DaemonSet is that of
+    the nodes, or none if the VNF is STOPPED.
+    """
+    spec = body["spec"]
+    if body["kind"] in SCALABLE:
+        return {**body, "spec": {**spec, "replicas": count}}
+    if body["kind"] != "DaemonSet":
+        return body
+    template = spec["template"]
+    selector = {
+        key: value
+        for key, value in (template["spec"].get("nodeSelector") or {}).items()
+        if key != STOPPED_SELECTOR
+    }
+    if is_stopped:
+        selector[STOPPED_SELECTOR] = "true"
+    pod_spec = {
+        k: v for k, v in template["spec"].items() if k != "nodeSelector"
+    }
+    if selector:
+        pod_spec["nodeSelector"] = selector
+    return {
+        **body,
+        "spec": {**spec, "template": {**template, "spec": pod_spec}},
+    }
 
 
 def without_labels(body: Object) -> Object:

@@ -16,7 +16,7 @@ from tacker_cnf.drivers.kubernetes import (
     quotas,
     readiness,
 )
-from tacker_cnf.drivers.kubernetes.actions import ObjectStates, with_replicas
+from tacker_cnf.drivers.kubernetes.actions import ObjectStates
 from tacker_cnf.drivers.kubernetes.api_errors import Forbidden, NotFound
 from tacker_cnf.drivers.kubernetes.client import DRY_RUN
 from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
@@ -24,6 +24,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     CREATE_FIRST,
     Key,
     Manifest,
+    with_size,
     without_labels,
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
@@ -148,7 +149,7 @@ class Observation:
             for manifest, body in cluster_task.all_owned()
         }
         self.pods = cluster_task.pods()
-        self.after = {m.key: m.body for m in cluster_task.rendered.objects}
+        self.after = {m.key: m.body for m in cluster_task.rendered.existing}
         if change.desired is not None:
             self._preview(replaces_all=change.replace == ALL)
         for key in self._used_obsolete():
@@ -169,10 +170,19 @@ class Observation:
         for manifest in select(plan.rolled):
             self._existing(manifest)
             self._check(manifest, self._replace)
-        for manifest in select(plan.scaled):
-            live = self._existing(manifest)
-            count = self._cluster_task.rendered.counts[manifest.vdu_id or ""]
-            self.after[manifest.key] = with_replicas(live, count)
+        self._preview_sizes(select(plan.scaled))
+
+    def _preview_sizes(self, workloads: Iterable[Manifest]) -> None:
+        rendered = self._cluster_task.rendered
+        for manifest in workloads:
+            if not manifest.is_vnfc:
+                self.after[manifest.key] = with_size(
+                    self._existing(manifest),
+                    rendered.counts[manifest.vdu_id or ""],
+                    is_stopped=rendered.is_stopped,
+                )
+            elif rendered.exists(manifest) and manifest.key not in self.before:
+                self._check(manifest, self._create)
 
     def _existing(self, manifest: Manifest) -> Object:
         """Return an object.

@@ -51,6 +51,10 @@ class ObjectPlan:
     restarted: tuple[ManifestChange, ...] = ()
     #: workloads whose size changes
     scaled: tuple[Manifest, ...] = ()
+    #: whether all pods of these are deleted, as the VNF is stopped
+    stops: bool = False
+    #: seconds that pods get to stop; None: their own grace period
+    grace: int | None = None
     #: all objects before the change; None: nothing is deleted
     before: Rendered | None = None
 

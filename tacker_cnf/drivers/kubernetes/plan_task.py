@@ -54,6 +54,8 @@ class PlanTask:
             on_rolled(self._cluster_task, manifest)
         self._update.restart(written)
         self._cluster_task.scale(self._scaled)
+        if self._plan.stops:
+            self._cluster_task.stop_pods(self._scaled, self._plan.grace)
 
     def finish(self) -> None:
         """Wait until the created, rolled and scaled objects are ready, then

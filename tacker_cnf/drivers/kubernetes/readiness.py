@@ -56,7 +56,10 @@ class ObjectWaiter:
         :raises NotReady: they have a fault, or are not ready in time
         """
         wanted = [
-            m for m in manifests if m.kind in readiness_checks.READY_CHECKS
+            m
+            for m in manifests
+            if m.kind in readiness_checks.READY_CHECKS
+            and self._rendered.exists(m)
         ]
         while True:
             self._wait_pods_ready(wanted)

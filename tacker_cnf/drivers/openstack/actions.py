@@ -9,6 +9,7 @@ from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.openstack import inventory, request_validation
 from tacker_cnf.drivers.openstack.inventory import Vnfc
 from tacker_cnf.drivers.openstack.observation import ObservedStack
+from tacker_cnf.drivers.openstack.operational_state import POWER_STATES
 from tacker_cnf.drivers.openstack.stack_task import stack_name
 from tacker_cnf.drivers.openstack.stacks import Resource
 from tacker_cnf.lcm.change import ALL
@@ -54,6 +55,8 @@ class StackPlan:
             yield from self._list_heal()
         elif change.current is None:
             yield from self._list_creation()
+        elif change.operates:
+            yield from self._list_switched()
         elif self.task.has_operation:
             yield from self._list_update()
 
@@ -159,6 +162,30 @@ class StackPlan:
                 yield _of_vnfc(ActionType.DELETE, resource, vnfc, reason)
         yield from _list_patches(observed)
 
+    def _list_switched(self) -> Iterator[Action]:
+        """List the servers that are started or stopped."""
+        change, observed = self.task.change, self.observed
+        assert change.current is not None
+        before, after = (
+            POWER_STATES[state.vnf_state].status
+            for state in (change.current, change.state)
+        )
+        info = self.task.instance.instantiated_vnf_info
+        for vnfc in info.vnfc_resource_info if info else ():
+            server_id = vnfc.compute_resource.resource_id
+            if observed is None or server_id in observed.switched:
+                yield Action(
+                    type=ActionType.PATCH,
+                    kind=inventory.SERVER,
+                    name=server_id,
+                    reason=f"the VNF is {change.state.vnf_state}",
+                    vdu_id=vnfc.vdu_id,
+                    vnfc_id=vnfc.id,
+                    changes=(
+                        FieldChange(path="status", before=before, after=after),
+                    ),
+                )
+
     def _update_reason(self) -> str:
         change = self.task.change
         assert change.current is not None
@@ -187,6 +214,8 @@ class StackPlan:
                 "Several VIM connections given, a stack is on the first: "
                 f"used={names[0]} ignored={','.join(names[1:])}"
             )
+        if change.operates and change.state.is_stopped:
+            yield "The VNF is out of service until it is started."
         if change.desired is None:
             yield "The volumes of the stack are deleted with their data."
         elif self.heals_stack:

@@ -23,6 +23,7 @@ from tacker_cnf.drivers.openstack import (
     graceful_termination,
     healing,
     openstack_connection,
+    operational_state,
     request_validation,
     rolling_update,
     scale_in,
@@ -112,6 +113,8 @@ class OpenstackDriver:
         found = stack_task.find()
         if change.desired is None:
             return observer.observe(found)
+        if change.operates:
+            return observer.observe_operational_state(stack_task.existing())
         fields = self._fields(task, context)
         if change.current is None:
             return observer.observe_creation(found, fields, _base_hot(task))
@@ -133,8 +136,11 @@ class OpenstackDriver:
         task = plan.task
         if task.change.desired is None:
             return self._delete(task, context)
-        stack_task = self._stack_task(task, context)
-        if task.change.replace:
+        delay = (task.change.grace or 0) if task.change.operates else 0
+        stack_task = self._stack_task(task, context, delay)
+        if task.change.operates:
+            stack = self._operate(task, context, stack_task)
+        elif task.change.replace:
             stack = self._heal(task, context, stack_task)
         elif task.change.current is None:
             base_hot = _base_hot(task)
@@ -144,6 +150,13 @@ class OpenstackDriver:
             )
         else:
             stack = self._update(task, context, stack_task)
+        if task.change.operates or task.change.state.is_stopped:
+            operational_state.switch(
+                stack_task,
+                self._nova(task, context, stack_task),
+                stack_task.vnfcs(stack),
+                task.change.state.vnf_state,
+            )
         checked_result = stack_task.checked_result(stack)
         if task.current_package:
             stack_task.coordinate(
@@ -186,6 +199,14 @@ class OpenstackDriver:
             context,
             fields,
         )
+
+    def _operate(
+        self, task: InfraTask, context: TaskContext, stack_task: StackTask
+    ) -> Stack:
+        """Wait, before a graceful stop, until the VNF is out of service."""
+        if task.change.grace:
+            graceful_termination.wait_for_vnf(context, task.change.grace)
+        return stack_task.existing()
 
     def _delete(self, task: InfraTask, context: TaskContext) -> Observed:
         seconds = self._termination_timeout(task.change)
@@ -244,9 +265,11 @@ class OpenstackDriver:
 
     def _termination_timeout(self, change: Change) -> int:
         """Return the seconds to wait before the deletion; 0: do not wait, as
-        the VNF has never run.
+        the VNF has never run, or does not run.
         """
-        if not change.leaves_known_state:
+        if not change.leaves_known_state or (
+            change.current and change.current.is_stopped
+        ):
             return 0
         default: int = self._conf.graceful_termination_timeout
         return default if change.grace is None else change.grace

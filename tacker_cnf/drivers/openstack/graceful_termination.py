@@ -1,4 +1,4 @@
-"""The graceful termination timeout before the stack is deleted."""
+"""The graceful timeout before the stack is deleted, or its servers stopped."""
 
 import datetime
 import math
@@ -7,13 +7,13 @@ from tacker_cnf.drivers.base import Checkpoint, TaskContext
 
 
 class TimeoutEnd(Checkpoint, frozen=True):
-    """When the graceful termination timeout of an operation ends."""
+    """When the graceful timeout of an operation ends."""
 
     at: datetime.datetime
 
 
 def wait_for_vnf(context: TaskContext, seconds: int) -> None:
-    """Wait for the graceful termination timeout.
+    """Wait for the graceful timeout, in which the VNF is taken out of service.
 
     Its end is saved in a checkpoint first, so that a retry waits only for the
     remaining time.
@@ -28,7 +28,7 @@ def wait_for_vnf(context: TaskContext, seconds: int) -> None:
     remaining_s = (end.at - clock.utcnow()).total_seconds()
     if remaining_s > 0:
         context.report_progress(
-            f"Graceful termination: waiting {math.ceil(remaining_s)} s, until "
+            f"Graceful timeout: waiting {math.ceil(remaining_s)} s, until "
             f"{end.at.isoformat(timespec='seconds')}"
         )
         wait_idle = context.wait_idle or context.cancel_token.wait_idle

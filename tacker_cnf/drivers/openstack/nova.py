@@ -1,4 +1,4 @@
-"""Requests to Nova: read and delete servers."""
+"""Requests to Nova: read, start, stop and delete servers."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -80,10 +80,15 @@ class Nova:
         """Start to delete a server, if it exists. The deletion is forced, so
         that a soft-delete interval in Nova does not apply.
         """
+        self.act(server, "forceDelete")
+
+    def act(self, server: str, action: str) -> None:
+        """Begin an action on a server, if it exists.
+
+        :raises Conflict: the state of the server does not allow it
+        """
         self._retry_policy.cancel_token.check()
-        self._request(
-            "POST", f"/servers/{server}/action", {"forceDelete": None}
-        )
+        self._request("POST", f"/servers/{server}/action", {action: None})
 
     def _request(
         self, method: str, path: str, body: Any = None

@@ -14,8 +14,14 @@ from typing import Final
 from tacker_cnf import errors
 from tacker_cnf.drivers import field_changes
 from tacker_cnf.drivers.base import InfraTask, TaskContext
-from tacker_cnf.drivers.openstack import healing, scale_in, server_deletion
+from tacker_cnf.drivers.openstack import (
+    healing,
+    operational_state,
+    scale_in,
+    server_deletion,
+)
 from tacker_cnf.drivers.openstack.inventory import Vnfc
+from tacker_cnf.drivers.openstack.nova import Nova
 from tacker_cnf.drivers.openstack.stack_fields import StackFields, read
 from tacker_cnf.drivers.openstack.stack_task import StackTask
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack
@@ -43,6 +49,8 @@ class ObservedStack:
     removed: tuple[Vnfc, ...] = ()
     #: ids of the servers and volumes that a heal replaces
     replaced: frozenset[str] = frozenset()
+    #: ids of the servers that are started or stopped
+    switched: frozenset[str] = frozenset()
     #: of the template and its parameters
     changes: tuple[FieldChange, ...] = ()
     #: what may make the change fail, as sentences
@@ -57,7 +65,7 @@ class StackObserver:
         task: InfraTask,
         context: TaskContext,
         stack_task: StackTask,
-        nova: server_deletion.Servers,
+        nova: Nova,
     ) -> None:
         self._change = task.change
         self._grant_request = task.grant_request
@@ -151,6 +159,19 @@ class StackObserver:
             replaced=to_replace,
             changes=tuple(self._changes(stack, fields)),
             warnings=tuple(warnings),
+        )
+
+    def observe_operational_state(self, stack: Stack) -> ObservedStack:
+        """Observe the start or the stop of the servers.
+
+        :raises InfraError: the servers cannot be read
+        """
+        found = self.observe(stack)
+        switched = operational_state.vnfcs_to_switch(
+            self._nova, found.vnfcs, self._change.state.vnf_state
+        )
+        return dataclasses.replace(
+            found, switched=frozenset(vnfc.id for vnfc in switched)
         )
 
     def _changes(

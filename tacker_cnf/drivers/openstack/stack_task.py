@@ -86,8 +86,8 @@ class StackTask:
         self._zones = zones
         self.heat = heat
         self._location = location
-        self._progress = Progress(context.report_progress)
-        self.waiter = StackWaiter(heat, deadline, self._progress)
+        self.progress = Progress(context.report_progress)
+        self.waiter = StackWaiter(heat, deadline, self.progress)
         self.name = stack_name(task.instance.id)
         #: whether an update was requested since the last marked()
         self._update_sent = False
@@ -142,7 +142,7 @@ class StackTask:
         """
         marker = self.heat.last_event(stack.identity)
         if stack.status != "SUSPEND_IN_PROGRESS":
-            self._progress(f"Resuming stack {self.name}")
+            self.progress(f"Resuming stack {self.name}")
             self.heat.resume(stack)
             return self.waiter.wait_complete(stack.identity, marker)
         return self.resume(self.waiter.wait_idle(stack.identity, marker))
@@ -214,7 +214,7 @@ class StackTask:
     def _create(self, fields: StackFields, base_hot: BaseHot) -> str | None:
         """Start to create the stack; None: its name is in use."""
         self.waiter.wait_name_free(self.name)
-        self._progress(f"Creating stack {self.name}")
+        self.progress(f"Creating stack {self.name}")
         body = self._creation_body(fields, base_hot)
         try:
             return self.heat.create(self.name, body)
@@ -255,7 +255,7 @@ class StackTask:
         :raises InfraError: Heat failed, or the timeout is over
         """
         body = self.update_body(stack, fields)
-        self._progress(f"Updating stack {self.name}")
+        self.progress(f"Updating stack {self.name}")
         attempts_left = MAX_UPDATE_ATTEMPTS
         while True:
             try:

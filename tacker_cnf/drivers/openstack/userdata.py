@@ -2,7 +2,6 @@
 
 import dataclasses
 import posixpath
-from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -20,18 +19,6 @@ from tacker_cnf.user_data.protocol import UserDataInput, UserDataOutput
 
 PATH_PARAMETER: Final = "lcm-operation-user-data"
 CLASS_PARAMETER: Final = "lcm-operation-user-data-class"
-
-#: operation -> method of the built-in user data
-DEFAULT_METHODS: Final[Mapping[str, Callable[..., Json]]] = {
-    "instantiate": DefaultUserData.instantiate,
-    "scale": DefaultUserData.scale,
-    "scale_rollback": DefaultUserData.scale_rollback,
-    "heal": DefaultUserData.heal,
-    "change_ext_conn": DefaultUserData.change_ext_conn,
-    "change_ext_conn_rollback": DefaultUserData.change_ext_conn_rollback,
-    "change_vnfpkg": DefaultUserData.change_vnfpkg,
-    "change_vnfpkg_rollback": DefaultUserData.change_vnfpkg_rollback,
-}
 
 
 class UserDataClass(NamedTuple):
@@ -160,7 +147,8 @@ def _run_default(user_data_input: UserDataInput) -> UserDataOutput:
     with parameters.use_package(
         user_data_input.package_dir, user_data_input.vnfd
     ):
-        output = DEFAULT_METHODS[user_data_input.operation](
+        method = getattr(DefaultUserData, user_data_input.operation)
+        output = method(
             user_data_input.request,
             user_data_input.vnf_instance,
             user_data_input.grant_request,

@@ -57,6 +57,8 @@ class Operation(Generic[R]):
     required_state: ClassVar[InstantiationState | None] = (
         InstantiationState.INSTANTIATED
     )
+    #: whether a STOPPED VNF has to be started before
+    requires_started: ClassVar[bool] = False
     #: whether it changes the VIM, for which the NFVO has to grant it
     changes_vim: ClassVar[bool] = True
     #: whether it moves connection points to other external links

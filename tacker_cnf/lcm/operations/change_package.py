@@ -40,6 +40,7 @@ class ChangePackage(Operation[ChangeCurrentVnfPkgRequest]):
     summary = "Change the VNF package of a VNF."
     request_type = ChangeCurrentVnfPkgRequest
     hook = "change_current_package"
+    requires_started = True
 
     def next_vnfd_id(
         self, request: ChangeCurrentVnfPkgRequest, instance: VnfInstance

@@ -13,11 +13,13 @@ from tacker_cnf.lcm.operations.change_package import ChangePackage
 from tacker_cnf.lcm.operations.heal import Heal
 from tacker_cnf.lcm.operations.instantiate import Instantiate
 from tacker_cnf.lcm.operations.modify import Modify
+from tacker_cnf.lcm.operations.operate import Operate
 from tacker_cnf.lcm.operations.scale import Scale
+from tacker_cnf.lcm.operations.scale_to_level import ScaleToLevel
 from tacker_cnf.lcm.operations.terminate import Terminate
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.sol.base import SolType
-from tacker_cnf.sol.vnf_instance import VnfInstance
+from tacker_cnf.sol.vnf_instance import VnfInstance, VnfOperationalState
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
@@ -27,7 +29,9 @@ OPERATIONS: Final[Mapping[Op, Operation[Any]]] = {
     for operation in (
         Instantiate(),
         Scale(),
+        ScaleToLevel(),
         Heal(),
+        Operate(),
         Terminate(),
         ChangePackage(),
         ChangeExtConnectivity(),
@@ -65,6 +69,13 @@ def check_state(op: Op, instance: VnfInstance) -> None:
     if OPERATIONS[op].required_state not in {None, state}:
         raise errors.WrongState(
             f"{op} is not possible: VNF instance {instance.id} is {state}."
+        )
+    info = instance.instantiated_vnf_info
+    is_stopped = info and info.vnf_state is VnfOperationalState.STOPPED
+    if OPERATIONS[op].requires_started and is_stopped:
+        raise errors.WrongState(
+            f"{op} is not possible: VNF instance {instance.id} is "
+            "STOPPED. Start it first (POST .../operate)."
         )
 
 

@@ -18,6 +18,7 @@ from tacker_cnf.sol.lcm_request import (
     InstantiateVnfRequest,
     ScaleType,
     ScaleVnfRequest,
+    ScaleVnfToLevelRequest,
     TerminateVnfRequest,
     TerminationType,
 )
@@ -25,6 +26,7 @@ from tacker_cnf.sol.virtual_link import (
     ExtManagedVirtualLinkInfo,
     ExtVirtualLinkInfo,
 )
+from tacker_cnf.sol.vnf_instance import ScaleInfo
 from tacker_cnf.vnfd.model import Aspect, ConnectionPoint
 from tests.factories import (
     a_flavour,
@@ -283,6 +285,60 @@ class TestScale(testtools.TestCase):
             a_state(flavour_id="removed"),
             a_vnfd(),
         )
+
+
+class TestScaleToLevel(testtools.TestCase):
+    def test_an_instantiation_level_sets_the_vdus_that_levels_differ_in(
+        self,
+    ) -> None:
+        current = a_state(
+            scale_levels={"web_aspect": 2}, counts={"web": 7, "agent": 2}
+        )
+        request = ScaleVnfToLevelRequest(instantiation_level_id="quiet")
+        self.assertEqual(
+            a_state(
+                scale_levels={"web_aspect": 0}, counts={"web": 1, "agent": 2}
+            ),
+            desired_state(request, current, a_vnfd()),
+        )
+
+    def test_a_scale_level_sets_the_vdus_of_its_aspect(self) -> None:
+        # level before, count before, level after, count after
+        cases = [(0, 1, 3, 4), (3, 4, 1, 2), (1, 5, 1, 2), (2, 3, 0, 1)]
+        for level, count, new_level, new_count in cases:
+            current = a_state(
+                scale_levels={"web_aspect": level},
+                counts={"web": count, "agent": 4},
+            )
+            self.assertEqual(
+                a_state(
+                    scale_levels={"web_aspect": new_level},
+                    counts={"web": new_count, "agent": 4},
+                ),
+                desired_state(to_level(new_level), current, a_vnfd()),
+            )
+
+    def test_an_impossible_level_is_rejected(self) -> None:
+        cases = [
+            (to_level(4), errors.ScaleOutOfRange),
+            (to_level(1, aspect_id="moon"), errors.UnknownAspect),
+            (to_level(1, vnfd_id="other"), errors.InvalidParameters),
+            (
+                ScaleVnfToLevelRequest(instantiation_level_id="moon"),
+                errors.UnknownLevel,
+            ),
+        ]
+        for request, expected_error in cases:
+            self.assertRaises(
+                expected_error, desired_state, request, a_state(), a_vnfd()
+            )
+
+
+def to_level(
+    level: int, aspect_id: str = "web_aspect", vnfd_id: str | None = None
+) -> ScaleVnfToLevelRequest:
+    scale = ScaleInfo(aspect_id=aspect_id, scale_level=level, vnfd_id=vnfd_id)
+    return ScaleVnfToLevelRequest(scale_info=(scale,))
 
 
 class TestOthers(testtools.TestCase):

@@ -13,7 +13,10 @@ from tacker_cnf.sol.common import (
     VnfExtCpConfig,
     VnfExtCpData,
 )
-from tacker_cnf.sol.vnf_instance import InstantiationState
+from tacker_cnf.sol.vnf_instance import (
+    InstantiationState,
+    VnfOperationalState,
+)
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tests.factories import an_instance, an_op_occ
@@ -25,7 +28,9 @@ INSTANTIATED = InstantiationState.INSTANTIATED
 FACTS = {
     Op.INSTANTIATE: (NOT_INSTANTIATED, True),
     Op.SCALE: (INSTANTIATED, True),
+    Op.SCALE_TO_LEVEL: (INSTANTIATED, True),
     Op.HEAL: (INSTANTIATED, False),
+    Op.OPERATE: (INSTANTIATED, True),
     Op.TERMINATE: (INSTANTIATED, False),
     Op.MODIFY_INFO: (None, True),
     Op.CHANGE_VNFPKG: (INSTANTIATED, True),
@@ -38,7 +43,15 @@ REQUESTS = {
     Op.SCALE: lcm_request.ScaleVnfRequest(
         type=lcm_request.ScaleType.SCALE_IN, aspect_id="web_aspect"
     ),
+    Op.SCALE_TO_LEVEL: lcm_request.ScaleVnfToLevelRequest(
+        instantiation_level_id="large"
+    ),
     Op.HEAL: lcm_request.HealVnfRequest(vnfc_instance_id=("web-web-1",)),
+    Op.OPERATE: lcm_request.OperateVnfRequest(
+        change_state_to=VnfOperationalState.STOPPED,
+        stop_type=lcm_request.StopType.GRACEFUL,
+        graceful_stop_timeout=5,
+    ),
     Op.TERMINATE: lcm_request.TerminateVnfRequest(
         termination_type=lcm_request.TerminationType.GRACEFUL,
         graceful_termination_timeout=5,

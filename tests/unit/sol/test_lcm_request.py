@@ -56,6 +56,24 @@ class TestRoundTrips(base.TestCase):
             },
         ),
         (
+            lcm_request.ScaleVnfToLevelRequest,
+            {"instantiationLevelId": "large", "additionalParams": {"a": 1}},
+        ),
+        (
+            lcm_request.ScaleVnfToLevelRequest,
+            {"scaleInfo": [{"aspectId": "web_aspect", "scaleLevel": 2}]},
+        ),
+        (
+            lcm_request.OperateVnfRequest,
+            {
+                "changeStateTo": "STOPPED",
+                "stopType": "GRACEFUL",
+                "gracefulStopTimeout": 30,
+                "additionalParams": {"a": 1},
+            },
+        ),
+        (lcm_request.OperateVnfRequest, {"changeStateTo": "STARTED"}),
+        (
             lcm_request.TerminateVnfRequest,
             {
                 "terminationType": "GRACEFUL",
@@ -126,6 +144,15 @@ class TestRoundTrips(base.TestCase):
 Refusal = tuple[type[SolType], dict[str, Any], str]
 
 
+LEVEL_OR_SCALE_INFO = (
+    "Either instantiationLevelId or scaleInfo is required, and not both"
+)
+TIMEOUT_IF_GRACEFUL = (
+    "gracefulStopTimeout is required if stopType is GRACEFUL, and not allowed "
+    "otherwise"
+)
+
+
 class TestErrors(base.TestCase):
     CASES: tuple[Refusal, ...] = (
         (
@@ -142,6 +169,39 @@ class TestErrors(base.TestCase):
             lcm_request.ScaleVnfRequest,
             {"type": "SCALE_OUT", "aspectId": "a", "numberOfSteps": "1"},
             "Expected `int`, got `str` - at `$.numberOfSteps`",
+        ),
+        (
+            lcm_request.ScaleVnfToLevelRequest,
+            {},
+            LEVEL_OR_SCALE_INFO,
+        ),
+        (
+            lcm_request.ScaleVnfToLevelRequest,
+            {
+                "instantiationLevelId": "large",
+                "scaleInfo": [{"aspectId": "a", "scaleLevel": 2}],
+            },
+            LEVEL_OR_SCALE_INFO,
+        ),
+        (
+            lcm_request.ScaleVnfToLevelRequest,
+            {"scaleInfo": [{"aspectId": "a", "scaleLevel": 2}] * 2},
+            "scaleInfo names an aspect twice",
+        ),
+        (
+            lcm_request.OperateVnfRequest,
+            {"changeStateTo": "STARTED", "stopType": "FORCEFUL"},
+            "stopType is valid only for STOPPED",
+        ),
+        (
+            lcm_request.OperateVnfRequest,
+            {"changeStateTo": "STOPPED", "stopType": "GRACEFUL"},
+            TIMEOUT_IF_GRACEFUL,
+        ),
+        (
+            lcm_request.OperateVnfRequest,
+            {"changeStateTo": "STOPPED", "gracefulStopTimeout": 3},
+            TIMEOUT_IF_GRACEFUL,
         ),
         (
             lcm_request.TerminateVnfRequest,
