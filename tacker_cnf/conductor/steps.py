@@ -21,7 +21,6 @@ from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
-from tacker_cnf.vnfd.model import Flavour
 
 LOG = log.getLogger(__name__)
 
@@ -132,15 +131,16 @@ class Steps:
         return self._apply_overrides(run, grant)
 
     def _grant_request(self, run: Run) -> GrantRequest:
-        flavour_id = run.change.state.flavour_id
+        change = run.change
+        before, after = run.package, run.next_package or run.package
         return grant_plan.build(
             run.op_occ,
             run.request,
             run.instance,
-            run.change.current,
-            run.change.desired,
-            flavour_of(run.package.vnfd, flavour_id),
-            new_flavour=_next_flavour(run, flavour_id),
+            change.current,
+            change.desired,
+            flavour_of(before.vnfd, change.first_state.flavour_id),
+            new_flavour=flavour_of(after.vnfd, change.state.flavour_id),
             best_effort=self._best_effort,
         )
 
@@ -205,10 +205,3 @@ def _log_plan(plan: Plan) -> None:
             task.instance.id,
             warning,
         )
-
-
-def _next_flavour(run: Run, flavour_id: str) -> Flavour | None:
-    """Return the flavour of the next package if the VIM changes to it."""
-    if run.next_package is None or not run.operation.changes_vim:
-        return None
-    return flavour_of(run.next_package.vnfd, flavour_id)

@@ -12,6 +12,7 @@ OPERATIONS_WITH_TIMEOUT = (
     "terminate",
     "modify_info",
     "change_vnfpkg",
+    "change_flavour",
     "change_ext_conn",
 )
 

@@ -78,6 +78,21 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         return state
 
     @property
+    def first_state(self) -> State:
+        """The current state, or the desired one if there is none yet."""
+        state = self.current or self.desired
+        assert state is not None
+        return state
+
+    @property
+    def changes_flavour(self) -> bool:
+        """Whether the VNF changes to another deployment flavour."""
+        return (
+            self.desired is not None
+            and self.first_state.flavour_id != self.desired.flavour_id
+        )
+
+    @property
     def restores(self) -> bool:
         """Whether the VNF had the desired state before, and left it."""
         return (

@@ -39,7 +39,7 @@ def build(
     Parameters whose names mark them as secrets are left out: the standard
     requires none of them, and an NFVO needs none to decide.
 
-    :param new_flavour: of the VNFD that the VNF changes to, if another
+    :param new_flavour: the flavour that the VNF changes to, if another
     :param best_effort: placement constraints are preferences
     """
     new_flavour = new_flavour or flavour
@@ -58,7 +58,7 @@ def build(
         vnf_instance_id=instance.id,
         vnf_lcm_op_occ_id=op_occ.id,
         vnfd_id=instance.vnfd_id,
-        flavour_id=flavour.id,
+        flavour_id=new_flavour.id,
         operation=GrantedLcmOperationType(op_occ.operation),
         is_automatic_invocation=op_occ.is_automatic_invocation,
         add_resources=added,
@@ -66,7 +66,9 @@ def build(
         update_resources=rest[len(remove) :],
         placement_constraints=()
         if changes.is_replacement
-        else _constraints(instance, flavour, added, best_effort=best_effort),
+        else _constraints(
+            instance, new_flavour, added, best_effort=best_effort
+        ),
         additional_params=without_secrets(operation.parameters(request)),
         links=_links(op_occ, instance),
         **operation.grant_fields(request),

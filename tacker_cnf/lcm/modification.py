@@ -16,6 +16,8 @@ from tacker_cnf.lcm import (
 )
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
 from tacker_cnf.sol.lcm_request import (
+    ChangeVnfFlavourRequest,
+    InstantiateVnfRequest,
     VnfcInfoModifications,
     VnfInfoModificationRequest,
     VnfInfoModifications,
@@ -215,6 +217,23 @@ def _modified_vnfc(
     properties = masked_patch.patched(vnfc.vnfc_configurable_properties, patch)
     return msgspec.structs.replace(
         vnfc, vnfc_configurable_properties=properties
+    )
+
+
+def with_properties(
+    instance: VnfInstance,
+    request: InstantiateVnfRequest | ChangeVnfFlavourRequest,
+) -> VnfInstance:
+    """Apply the extensions and configurable properties of a request."""
+    return msgspec.structs.replace(
+        instance,
+        extensions=masked_patch.patched(
+            instance.extensions, request.extensions
+        ),
+        vnf_configurable_properties=masked_patch.patched(
+            instance.vnf_configurable_properties,
+            request.vnf_configurable_properties,
+        ),
     )
 
 

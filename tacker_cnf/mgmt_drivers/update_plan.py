@@ -73,7 +73,11 @@ def build(
         after=after,
         mark=Mark(script_input.vnf_lcm_op_occ_id, undoes),
         written=tuple(c for c in changes if c.key in requested),
-        restarted=tuple(c for c in changes if c.before.kind in VDU_KINDS),
+        restarted=tuple(
+            c
+            for c in changes
+            if c.before.kind in VDU_KINDS and after.exists(c.after)
+        ),
     )
 
 

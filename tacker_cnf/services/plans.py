@@ -184,15 +184,14 @@ class PlanService:
         """Build the request for a grant of an operation that is not stored."""
         change = task.change
         before = task.current_package or task.package
-        flavour_id = change.state.flavour_id
         return grant_plan.build(
             operations.new_op_occ(task.instance.id, op, request),
             request,
             task.instance,
             change.current,
             change.desired,
-            flavour_of(before.vnfd, flavour_id),
-            new_flavour=flavour_of(task.package.vnfd, flavour_id),
+            flavour_of(before.vnfd, change.first_state.flavour_id),
+            new_flavour=flavour_of(task.package.vnfd, change.state.flavour_id),
             best_effort=self._best_effort,
         )
 

@@ -69,6 +69,23 @@ class InstantiateVnfRequest(SolType):
     )
 
 
+class ChangeVnfFlavourRequest(SolType):
+    """SOL003 5.5.2.7."""
+
+    new_flavour_id: Identifier
+    instantiation_level_id: Identifier | None = None
+    ext_virtual_links: tuple[ExtVirtualLinkData, ...] = ()
+    ext_managed_virtual_links: tuple[ExtManagedVirtualLinkData, ...] = ()
+    vim_connection_info: dict[Identifier, VimConnectionInfo] = msgspec.field(
+        default_factory=dict
+    )
+    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+    extensions: KeyValuePairs = msgspec.field(default_factory=dict)
+    vnf_configurable_properties: KeyValuePairs = msgspec.field(
+        default_factory=dict
+    )
+
+
 class ScaleVnfRequest(SolType):
     """SOL003 5.5.2.5."""
 

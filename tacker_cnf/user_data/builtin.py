@@ -125,6 +125,49 @@ class BuiltinUserData(UserData):
         return nfv_values.nfv_patch(sources, CP=cps)
 
     @classmethod
+    def change_flavour(
+        cls,
+        req: Json,
+        inst: Json,
+        grant_req: Json,
+        grant: Json,
+        tmp_csar_dir: str,
+    ) -> Json:
+        """Return the complete fields of the stack with another flavour: its
+        template, with the networks in the request, or else the current ones.
+        """
+        req = {**req, "flavourId": req["newFlavourId"]}
+        sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
+        stack_content = cls.stack_content(
+            sources,
+            nfv_values.requested_or_current(
+                nfv_values.new_cp_finders(sources), sources
+            ),
+        )
+        nfv = sources.with_overrides(stack_content.nfv)
+        nfv_values.check(nfv)
+        template = stack_content.hot["template"]
+        for body in (sources.managed_links(), req, grant):
+            parameters.apply_ext_managed_vls(template, body, {})
+        return nfv_values.full_fields(
+            template, stack_content.hot["files"], nfv
+        )
+
+    @classmethod
+    def change_flavour_rollback(
+        cls,
+        req: Json,
+        inst: Json,
+        grant_req: Json,
+        grant: Json,
+        tmp_csar_dir: str,
+    ) -> Json:
+        """Return the fields of the stack before its flavour changed."""
+        return cls.change_vnfpkg_rollback(
+            req, inst, grant_req, grant, tmp_csar_dir
+        )
+
+    @classmethod
     def change_vnfpkg(
         cls,
         req: Json,

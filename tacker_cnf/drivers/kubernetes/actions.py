@@ -193,8 +193,10 @@ class ActionLister:
         yield from self._list_rolled(new_objects)
         for restart in plan.restarted:
             yield from self._list_restart(restart, new_objects)
+        rolled = {manifest.key for manifest in plan.rolled}
         for manifest in plan.scaled:
-            yield from self._list_scaled(manifest)
+            if manifest.key not in rolled:  # else listed with its size
+                yield from self._list_scaled(manifest)
         obsolete = plan.obsolete(before)
         owners = [key for key in obsolete if key[1] in POD_OWNER_KINDS]
         others = [key for key in obsolete if key not in owners]

@@ -22,6 +22,7 @@ from tacker_cnf.drivers.kubernetes import (
     actions,
     cluster_assignment,
     cluster_connection,
+    flavour_change,
     healing,
     inventory,
     label_search,
@@ -56,7 +57,7 @@ from tacker_cnf.drivers.kubernetes.plan import KubernetesPlan, ObjectPlan
 from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
 from tacker_cnf.drivers.parameters import HealParameters, ParameterTypes
 from tacker_cnf.http_client import clients
-from tacker_cnf.lcm.change import ALL, State
+from tacker_cnf.lcm.change import ALL, Change, State
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.retry_policy import RetryPolicy
@@ -117,8 +118,8 @@ class KubernetesDriver:
         assignment = cluster_assignment.assign_clusters(task)
         _check_singletons(rendered)
         objects = _plan_objects(task, rendered)
-        is_new = change.current is None or task.current_package
-        if is_new or not task.has_operation:
+        is_new = change.current is None or change.changes_flavour
+        if is_new or task.current_package or not task.has_operation:
             workloads.check(task, rendered)
         states = actions.states_by_request(change, objects)
         warnings: tuple[str, ...] = ()
@@ -175,7 +176,7 @@ class KubernetesDriver:
             )
         elif task.current_package:
             self._change_package(plan, cluster_tasks, context)
-        elif change.restores and not change.operates:
+        elif change.restores and _only_resizes(change):
             _restore_size(plan, cluster_tasks, context)
         else:
             cluster_tasks.execute(objects)
@@ -271,6 +272,8 @@ def _plan_objects(task: InfraTask, rendered: Rendered) -> ObjectPlan:
         return ObjectPlan(after=rendered, mark=mark, created=created)
     if task.current_package:
         return package_change.plan(task, rendered)
+    if change.changes_flavour:
+        return flavour_change.plan(task, rendered)
     if change.current is None:
         return ObjectPlan(after=rendered, mark=mark, created=rendered.objects)
     return ObjectPlan(
@@ -282,6 +285,11 @@ def _plan_objects(task: InfraTask, rendered: Rendered) -> ObjectPlan:
         stops=change.operates and change.desired.is_stopped,
         grace=change.grace,
     )
+
+
+def _only_resizes(change: Change) -> bool:
+    """Return whether a change concerns only the sizes of workloads."""
+    return not (change.operates or change.changes_flavour)
 
 
 def _restore_size(

@@ -176,8 +176,10 @@ class Observation:
         rendered = self._cluster_task.rendered
         for manifest in workloads:
             if not manifest.is_vnfc:
+                live = self._existing(manifest)
+                is_rolled = manifest in self._plan.rolled
                 self.after[manifest.key] = with_size(
-                    self._existing(manifest),
+                    self.after[manifest.key] if is_rolled else live,
                     rendered.counts[manifest.vdu_id or ""],
                     is_stopped=rendered.is_stopped,
                 )

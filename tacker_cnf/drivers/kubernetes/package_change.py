@@ -74,13 +74,8 @@ def plan(task: InfraTask, rendered: Rendered) -> ObjectPlan:
     )
     manifest_validation.check(before, rendered)
     _check(params, before, rendered)
-    before_by_key = {manifest.key: manifest for manifest in before.objects}
-    common = [
-        ManifestChange(before_by_key[manifest.key], manifest)
-        for manifest in rendered.objects
-        if manifest.key in before_by_key
-    ]
-    configs = tuple(c for c in common if _is_config(c.after))
+    common = pair(before, rendered)
+    configs = tuple(c for c in common if is_config(c.after))
     check_mutable(configs)
     workloads = [c for c in common if c.after.kind in VDU_KINDS]
     return ObjectPlan(
@@ -88,14 +83,12 @@ def plan(task: InfraTask, rendered: Rendered) -> ObjectPlan:
             rendered, previous_kinds=rendered.kinds | before.kinds
         ),
         mark=Mark(task.operation_id, undoes=restores),
-        created=tuple(
-            m for m in rendered.objects if m.key not in before_by_key
-        ),
+        created=only_in(rendered, before),
         applied=tuple(
             c.after
             for c in common
             if c.after.kind not in VDU_KINDS
-            and not _is_config(c.after)
+            and not is_config(c.after)
             and c.after.body != c.before.body
         ),
         written=configs,
@@ -108,12 +101,28 @@ def plan(task: InfraTask, rendered: Rendered) -> ObjectPlan:
         # the others keep their specification and images, and stay as they are
         # if the request names VDUs
         restarted=tuple(
-            _restart(c.after if restores else c.before, undoes=restores)
+            restart(c.after if restores else c.before, undoes=restores)
             for c in workloads
             if c.after.kind != ROLLING_KIND and not params.vdus
         ),
         before=before,
     )
+
+
+def pair(before: Rendered, after: Rendered) -> list[ManifestChange]:
+    """Return both manifests of each object that two states have."""
+    by_key = {manifest.key: manifest for manifest in before.objects}
+    return [
+        ManifestChange(by_key[manifest.key], manifest)
+        for manifest in after.objects
+        if manifest.key in by_key
+    ]
+
+
+def only_in(rendered: Rendered, other: Rendered) -> tuple[Manifest, ...]:
+    """Return the objects that another state does not have."""
+    keys = {manifest.key for manifest in other.objects}
+    return tuple(m for m in rendered.objects if m.key not in keys)
 
 
 def _check(
@@ -161,7 +170,8 @@ def _check_rollable(vdu: str, workloads: Mapping[str, Manifest]) -> None:
         )
 
 
-def _is_config(manifest: Manifest) -> bool:
+def is_config(manifest: Manifest) -> bool:
+    """Return whether an object is a ConfigMap or a Secret."""
     return manifest.is_core and manifest.kind in {CONFIG_MAP, SECRET}
 
 
@@ -190,7 +200,7 @@ def _with_template(manifest: Manifest, template: Object) -> Manifest:
     return dataclasses.replace(manifest, body=body)
 
 
-def _restart(manifest: Manifest, *, undoes: bool) -> ManifestChange:
+def restart(manifest: Manifest, *, undoes: bool) -> ManifestChange:
     """Build the restart of a workload whose containers keep their images. In
     a rollback, the manifest of a Pod is left complete: the Pod is recreated.
     """

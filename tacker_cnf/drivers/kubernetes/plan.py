@@ -44,7 +44,8 @@ class ObjectPlan:
     applied: tuple[Manifest, ...] = ()
     #: ConfigMaps and Secrets, written where their content differs
     written: tuple[ManifestChange, ...] = ()
-    #: Deployments that are replaced by their manifests, at their size
+    #: workloads that are replaced by their manifests, at their size, and
+    #: whose controllers then replace their pods
     rolled: tuple[Manifest, ...] = ()
     #: workloads whose images are set where they differ, and whose pods restart
     #: if they read what is created or written

@@ -70,9 +70,9 @@ class PlanTask:
             self._delete_obsolete(self._plan.before)
 
     def _roll(self, manifest: Manifest, written: Iterable[Reference]) -> None:
-        """Replace a Deployment by its manifest, at its present size.
+        """Replace a workload by its manifest, at its present size.
 
-        :raises NotReady: the Deployment does not exist
+        :raises NotReady: the workload does not exist
         :raises Conflict: another client changes it again and again
         """
         cluster = self._cluster_task.cluster
@@ -161,6 +161,7 @@ def merge_live(live: Object, manifest: Manifest) -> Object:
         values = {**(merged.get(name) or {}), **(meta.get(name) or {})}
         if values:
             merged[name] = values
-    # keep the present size: an autoscaler may have changed it
-    body["spec"]["replicas"] = live["spec"]["replicas"]
+    if "replicas" in live["spec"]:
+        # keep the present size: an autoscaler may have changed it
+        body["spec"]["replicas"] = live["spec"]["replicas"]
     return {**body, "metadata": merged}

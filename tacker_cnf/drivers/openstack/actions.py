@@ -199,6 +199,8 @@ class StackPlan:
         ]
         if self.task.current_package:
             reasons.append("the VNF package changes")
+        if change.changes_flavour:
+            reasons.append("the flavour changes")
         if change.moves_links:
             reasons.append("connection points move to other external links")
         return ", and ".join(reasons) or "the state before is restored"

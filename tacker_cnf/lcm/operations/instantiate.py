@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
-from tacker_cnf.lcm import masked_patch
+from tacker_cnf.lcm import modification
 from tacker_cnf.lcm.change import State, flavour_of
 from tacker_cnf.lcm.operations.base import Operation
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -80,13 +78,4 @@ class Instantiate(Operation[InstantiateVnfRequest]):
         """Apply the extensions and configurable properties of the request
         (SOL003 5.5.2.4).
         """
-        return msgspec.structs.replace(
-            instance,
-            extensions=masked_patch.patched(
-                instance.extensions, request.extensions
-            ),
-            vnf_configurable_properties=masked_patch.patched(
-                instance.vnf_configurable_properties,
-                request.vnf_configurable_properties,
-            ),
-        )
+        return modification.with_properties(instance, request)

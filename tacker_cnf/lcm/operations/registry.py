@@ -9,6 +9,7 @@ from tacker_cnf import errors
 from tacker_cnf.lcm import states
 from tacker_cnf.lcm.operations.base import Operation
 from tacker_cnf.lcm.operations.change_connectivity import ChangeExtConnectivity
+from tacker_cnf.lcm.operations.change_flavour import ChangeFlavour
 from tacker_cnf.lcm.operations.change_package import ChangePackage
 from tacker_cnf.lcm.operations.heal import Heal
 from tacker_cnf.lcm.operations.instantiate import Instantiate
@@ -34,6 +35,7 @@ OPERATIONS: Final[Mapping[Op, Operation[Any]]] = {
         Operate(),
         Terminate(),
         ChangePackage(),
+        ChangeFlavour(),
         ChangeExtConnectivity(),
         Modify(),
     )

@@ -34,6 +34,7 @@ FACTS = {
     Op.TERMINATE: (INSTANTIATED, False),
     Op.MODIFY_INFO: (None, True),
     Op.CHANGE_VNFPKG: (INSTANTIATED, True),
+    Op.CHANGE_FLAVOUR: (INSTANTIATED, True),
     Op.CHANGE_EXT_CONN: (INSTANTIATED, True),
 }
 REQUESTS = {
@@ -58,6 +59,9 @@ REQUESTS = {
     ),
     Op.CHANGE_VNFPKG: lcm_request.ChangeCurrentVnfPkgRequest(
         vnfd_id="another", additional_params={"upgrade_type": "RollingUpdate"}
+    ),
+    Op.CHANGE_FLAVOUR: lcm_request.ChangeVnfFlavourRequest(
+        new_flavour_id="small"
     ),
     Op.CHANGE_EXT_CONN: lcm_request.ChangeExtVnfConnectivityRequest(
         ext_virtual_links=(

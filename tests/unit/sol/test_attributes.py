@@ -30,6 +30,7 @@ REQUIRED = {
     "CpProtocolData": "layerProtocol",
     "CpProtocolInfo": "layerProtocol",
     "CreateVnfPkgInfoRequest": "",
+    "ChangeVnfFlavourRequest": "newFlavourId",
     "CreateVnfRequest": "vnfdId",
     "ExtLinkPortData": "id resourceHandle",
     "ExtLinkPortInfo": "id resourceHandle",

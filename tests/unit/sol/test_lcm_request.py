@@ -103,6 +103,14 @@ class TestRoundTrips(base.TestCase):
             {"vnfdId": "b1bb0ce7-5555-0001-95ed-4840d70a1209", **CONNECTIVITY},
         ),
         (
+            lcm_request.ChangeVnfFlavourRequest,
+            {
+                "newFlavourId": "small",
+                "instantiationLevelId": "quiet",
+                **CONNECTIVITY,
+            },
+        ),
+        (
             lcm_request.VnfInfoModifications,
             {
                 "vnfInstanceName": "new",

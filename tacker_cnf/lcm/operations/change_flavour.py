@@ -1,0 +1,119 @@
+"""Change the deployment flavour of a VNF (SOL003 5.4.7)."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.lcm import (
+    connectivity,
+    grant_resources,
+    modification,
+)
+from tacker_cnf.lcm.change import State, flavour_of
+from tacker_cnf.lcm.operations.base import (
+    GrantChanges,
+    Modifications,
+    Operation,
+)
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.lcm_request import ChangeVnfFlavourRequest
+from tacker_cnf.sol.vnf_instance import VnfInstance
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
+from tacker_cnf.vnfd import scaling
+from tacker_cnf.vnfd.model import Flavour, Vnfd
+
+
+class ChangeFlavour(Operation[ChangeVnfFlavourRequest]):
+    """The VNF gets the VDUs of another flavour of its VNFD."""
+
+    kind = LcmOperationType.CHANGE_FLAVOUR
+    summary = "Change the deployment flavour of a VNF."
+    request_type = ChangeVnfFlavourRequest
+    hook = "change_flavour"
+    requires_started = True
+
+    def changed(
+        self,
+        request: ChangeVnfFlavourRequest,
+        current: State,
+        vnfd: Vnfd,
+        old_vnfd: Vnfd,
+    ) -> State:
+        """Return the state of an instantiation level of the flavour, with the
+        links and parameters of the current one.
+
+        :raises UnknownFlavour: the VNFD has no such flavour
+        :raises UnknownLevel: the flavour has no such level
+        :raises InvalidParameters: the VNF has the flavour already, or a
+            connection point does not exist
+        """
+        flavour = flavour_of(vnfd, request.new_flavour_id)
+        if flavour.id == current.flavour_id:
+            raise errors.InvalidParameters(
+                f"newFlavourId: the VNF has the flavour {flavour.id} already."
+            )
+        connectivity.check(request.ext_virtual_links, flavour)
+        level = request.instantiation_level_id
+        managed = request.ext_managed_virtual_links
+        return msgspec.structs.replace(
+            current,
+            flavour_id=flavour.id,
+            scale_levels=scaling.scale_levels_of(flavour, level),
+            counts=scaling.counts_of_level(flavour, level),
+            parameters={**current.parameters, **request.additional_params},
+            ext_virtual_links=connectivity.changed(
+                current.ext_virtual_links, request.ext_virtual_links
+            ),
+            ext_managed_virtual_links=(
+                managed or current.ext_managed_virtual_links
+            ),
+        )
+
+    def grant_changes(
+        self,
+        request: ChangeVnfFlavourRequest,
+        instance: VnfInstance,
+        old_flavour: Flavour,
+        new_flavour: Flavour,
+    ) -> GrantChanges:
+        """Return the servers or pods of VDUs that the flavours describe
+        differently.
+        """
+        info = instance.instantiated_vnf_info
+        return GrantChanges(
+            update=[
+                grant_resources.compute_of(vnfc)
+                for vnfc in (info.vnfc_resource_info if info else ())
+                if vnfc.vdu_id in new_flavour.vdus
+                and new_flavour.vdus[vnfc.vdu_id]
+                != old_flavour.vdus.get(vnfc.vdu_id)
+            ]
+        )
+
+    def finish(
+        self,
+        request: ChangeVnfFlavourRequest,
+        instance: VnfInstance,
+        vnfd: Vnfd,
+        vim_connections: Mapping[str, VimConnectionInfo],
+    ) -> VnfInstance:
+        """Apply the extensions and configurable properties of the request
+        (SOL003 5.5.2.7).
+        """
+        return modification.with_properties(instance, request)
+
+    def modifications(
+        self, before: VnfInstance, after: VnfInstance
+    ) -> Modifications:
+        """Return the changed attributes of the instance, and its external
+        links, if they have changed.
+        """
+        infos = before.instantiated_vnf_info, after.instantiated_vnf_info
+        old, new = (
+            info.ext_virtual_link_info if info else () for info in infos
+        )
+        return Modifications(
+            changed_info=modification.changed(before, after),
+            changed_ext_connectivity=new if new != old else None,
+        )
