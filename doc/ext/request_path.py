@@ -41,7 +41,7 @@ PATH: Final[Sequence[tuple[str, Sequence[Station]]]] = (
     (
         "API server",
         (
-            Station("api.vnf_instances:VnfInstances.post_heal"),
+            Station("api.vnf_instances:VnfInstances.start_operation"),
             Station("services.operations:OperationService.start"),
             Station("lcm.operations.base:Operation.change"),
             Station("drivers.base:InfraDriver.plan", "contract"),

@@ -150,9 +150,10 @@ class VnfInstances:
             http.caller(), instance_id, preconditions_from_request()
         )
 
-    def _start(
+    def start_operation(
         self, instance_id: str, op: Op, body: SolType
     ) -> VnfPlan | None:
+        """Start an operation, or return its plan if it is a dry run."""
         preconditions = preconditions_from_request()
         if http.is_dry_run():
             return self._plans.plan(http.caller(), instance_id, op, body)
@@ -191,7 +192,7 @@ def _task_handler(task: str, operation: Operation[Any]) -> Handler:
     def post(
         self: VnfInstances, instance_id: str, body: SolType
     ) -> VnfPlan | None:
-        return self._start(instance_id, operation.kind, body)
+        return self.start_operation(instance_id, operation.kind, body)
 
     post.__name__ = f"post_{task}"
     post.__doc__ = operation.summary

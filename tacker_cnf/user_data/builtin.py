@@ -154,20 +154,6 @@ class BuiltinUserData(UserData):
         )
 
     @classmethod
-    def change_flavour_rollback(
-        cls,
-        req: Json,
-        inst: Json,
-        grant_req: Json,
-        grant: Json,
-        tmp_csar_dir: str,
-    ) -> Json:
-        """Return the fields of the stack before its flavour changed."""
-        return cls.change_vnfpkg_rollback(
-            req, inst, grant_req, grant, tmp_csar_dir
-        )
-
-    @classmethod
     def change_vnfpkg(
         cls,
         req: Json,

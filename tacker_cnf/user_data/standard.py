@@ -144,19 +144,29 @@ class _VnfcResources:
 
     def desired(self) -> dict[str, list[int]]:
         """Return VDU -> indexes of its VNFCs after the operation; added ones
-        are first.
+        are first. VNFCs of another flavour may have no index: they are
+        replaced.
         """
-        current = self.current()
-        return {vdu: new + current[vdu] for vdu, new in self.added().items()}
+        removed = self.removed()
+        found: dict[str, list[int]] = {}
+        for vdu, taken in self.current().items():
+            kept = [index for index in taken if index not in removed[vdu]]
+            missing = self._capacity(vdu) - len(kept)
+            found[vdu] = _free_indexes(kept, max(missing, 0)) + kept
+        return found
 
     def _count_to_add(self, vdu: str) -> int:
         """Return the number of VNFCs of a VDU that the operation adds."""
+        return self._capacity(vdu) - parameters.get_current_capacity(
+            vdu, self._sources.inst
+        )
+
+    def _capacity(self, vdu: str) -> int:
+        """Return the number of VNFCs of a VDU after the operation."""
         sources = self._sources
-        current_count = parameters.get_current_capacity(vdu, sources.inst)
-        desired = parameters.get_param_capacity(
+        return parameters.get_param_capacity(
             vdu, sources.inst, sources.grant_req
         )
-        return desired - current_count
 
     def removed(self) -> dict[str, list[int]]:
         """Return VDU -> indexes of the VNFCs that the operation removes."""

@@ -31,6 +31,7 @@ from tacker_cnf.drivers.openstack import (
     templates,
 )
 from tacker_cnf.drivers.openstack.clouds import Clouds
+from tacker_cnf.drivers.openstack.healing import PreviousStack
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import StackLocation
 from tacker_cnf.drivers.openstack.nova import Nova
@@ -155,7 +156,7 @@ class OpenstackDriver:
                 stack_task,
                 self._nova(task, context, stack_task),
                 stack_task.vnfcs(stack),
-                task.change.state.vnf_state,
+                task.change,
             )
         checked_result = stack_task.checked_result(stack)
         if task.current_package:
@@ -171,6 +172,9 @@ class OpenstackDriver:
     ) -> Stack:
         stack = stack_task.existing()
         fields = self._fields(task, context)
+        is_first = context.checkpoint(PreviousStack) is None
+        if task.change.changes_flavour and is_first:
+            context.save_checkpoint(healing.read_previous(stack_task, stack))
         with stack_task.marked(
             scale_in.members_to_remove(
                 stack_task, stack, task.change, task.grant_request
@@ -275,7 +279,11 @@ class OpenstackDriver:
         return default if change.grace is None else change.grace
 
     def _fields(self, task: InfraTask, context: TaskContext) -> StackFields:
-        """Run user data, with the grant completed from the VIM and VNFD."""
+        """Run user data, with the grant completed from the VIM and VNFD. The
+        rollback of a change of flavour needs none.
+        """
+        if task.change.changes_flavour and task.change.restores:
+            return healing.restored_fields(task, context)
         _, connection = _vim(task)
         retry_policy = RetryPolicy.of_options(
             self._conf, context.deadline, context.cancel_token

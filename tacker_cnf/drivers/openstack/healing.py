@@ -35,7 +35,9 @@ class ResourcesToReplace(Checkpoint, frozen=True):
 
 
 class PreviousStack(Checkpoint, frozen=True):
-    """A stack that a heal of the whole VNF deletes and creates again."""
+    """A stack before a heal of the whole VNF recreates it, or before its
+    flavour changes.
+    """
 
     #: None: it did not exist
     stack_id: str | None
@@ -185,6 +187,11 @@ def _previous_state(
             _check_template_is_packages(stack_task, task)
         stack_id = found.id if found else None
         return PreviousStack(stack_id, base_hot.template, dict(base_hot.files))
+    return read_previous(stack_task, found)
+
+
+def read_previous(stack_task: StackTask, found: Stack) -> PreviousStack:
+    """Read what is needed to restore a stack."""
     template, files = stack_task.heat.template(found)
     parameters = {
         name: value
@@ -192,6 +199,21 @@ def _previous_state(
         if name != "nfv" and value is not None
     }
     return PreviousStack(found.id, template, dict(files), parameters)
+
+
+def restored_fields(task: InfraTask, context: TaskContext) -> StackFields:
+    """Return the fields of the stack before its flavour changed.
+
+    :raises InfraError: the value of a hidden parameter is unknown
+    """
+    previous = context.checkpoint(PreviousStack)
+    if previous is None:
+        return StackFields()  # the stack was not updated
+    info = task.instance.instantiated_vnf_info
+    nfv = info.metadata.get("nfv") if info else None
+    fields = StackFields(parameters={"nfv": nfv} if nfv else {})
+    restored = _recreate_fields(previous, fields)
+    return dataclasses.replace(restored, existing=False)
 
 
 def _check_template_is_packages(
@@ -248,8 +270,8 @@ def _recreate_fields(
     if hidden:
         raise errors.InfraError(
             f"Parameter {', '.join(hidden)} of the stack is hidden, and Heat "
-            "does not return it: user data has to set it for a heal of the "
-            "whole VNF with additionalParams.all."
+            "does not return it: only user data that sets it can recreate "
+            "the stack, and a change of flavour has no rollback."
         )
     return dataclasses.replace(
         recreate_fields, parameters={**reused, **fields.parameters}

@@ -168,7 +168,7 @@ class StackObserver:
         """
         found = self.observe(stack)
         switched = operational_state.vnfcs_to_switch(
-            self._nova, found.vnfcs, self._change.state.vnf_state
+            self._nova, found.vnfcs, self._change
         )
         return dataclasses.replace(
             found, switched=frozenset(vnfc.id for vnfc in switched)

@@ -8,6 +8,7 @@ from tacker_cnf.drivers.openstack.inventory import Vnfc
 from tacker_cnf.drivers.openstack.nova import Nova, Server
 from tacker_cnf.drivers.openstack.stack_task import StackTask
 from tacker_cnf.drivers.openstack.stack_wait import PollBackoff
+from tacker_cnf.lcm.change import Change
 from tacker_cnf.sol.vnf_instance import VnfOperationalState
 
 
@@ -25,19 +26,21 @@ POWER_STATES: Final = {
 
 
 def vnfcs_to_switch(
-    nova: Nova, vnfcs: Iterable[Vnfc], state: VnfOperationalState
+    nova: Nova, vnfcs: Iterable[Vnfc], change: Change
 ) -> list[Vnfc]:
-    """Return the VNFCs whose servers do not have a state.
+    """Return the VNFCs whose servers do not have the state of a change.
 
     :raises InfraError: the servers cannot be read
     """
     found = list(vnfcs)
     if found and not nova.is_available():
+        if change.restores:
+            return []  # none was started or stopped
         raise errors.InfraError(
             "The VIM has no compute service (Nova), so that servers cannot "
             "be started or stopped."
         )
-    wanted = POWER_STATES[state]
+    wanted = POWER_STATES[change.state.vnf_state]
     return [
         vnfc for vnfc in found if not _is_reached(nova.find(vnfc.id), wanted)
     ]
@@ -47,14 +50,14 @@ def switch(
     stack_task: StackTask,
     nova: Nova,
     vnfcs: Iterable[Vnfc],
-    state: VnfOperationalState,
+    change: Change,
 ) -> None:
     """Start or stop servers, and wait until all of them have the state.
 
     :raises InfraError: Nova failed, or the timeout is over
     """
-    wanted = POWER_STATES[state]
-    to_switch = vnfcs_to_switch(nova, vnfcs, state)
+    wanted = POWER_STATES[change.state.vnf_state]
+    to_switch = vnfcs_to_switch(nova, vnfcs, change)
     for vnfc in to_switch:
         stack_task.progress(f"Server {vnfc.id}: {wanted.action}")
         nova.act(vnfc.id, wanted.action)
