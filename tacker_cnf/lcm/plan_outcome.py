@@ -7,6 +7,7 @@ exact plan of a retry shows what remains to be done.
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable
+from typing import Final
 
 import msgspec
 
@@ -15,6 +16,11 @@ from tacker_cnf.lcm.vnf_plan import (
     ActionOutcome,
     ActionType,
     VnfPlan,
+)
+
+#: such as ``Deployment web``
+KIND_AND_NAME: Final = re.compile(
+    r"(?<![\w:.-])(?=([\w:]+) ([\w.-]*\w))", re.ASCII
 )
 
 
@@ -34,18 +40,14 @@ def interrupted(
     """Return a plan whose execution failed or was cancelled, with the
     outcomes.
 
-    FAILED are the resources that the error names; if it names none, the first
-    one that is not done.
+    FAILED are the resources that the error names, or whose pods it names; if
+    it names none, the first one that is not done.
 
     :param remaining: the actions of the exact plan of a retry
     :param error: detail of the error of the operation
     """
     unfinished = _unfinished(plan.actions, remaining)
-    named = [
-        number
-        for number, action in enumerate(plan.actions)
-        if _is_named(action, error)
-    ]
+    named = _named(plan.actions, error)
     first = sorted(unfinished, key=lambda n: (plan.actions[n].wave, n))[:1]
     return _with_outcomes(plan, unfinished, named or first)
 
@@ -72,14 +74,32 @@ def _unfinished(
     return frozenset(unfinished)
 
 
-def _is_named(action: Action, error: str) -> bool:
-    """Return whether an error names the resource of an action, such as
-    ``Deployment web``.
+def _named(actions: tuple[Action, ...], error: str) -> frozenset[int]:
+    """Return the numbers of the actions whose resources an error names, such as
+    ``Deployment web``, or by a pod of theirs, such as ``Pod web-5d9c-x7k2p``.
     """
-    if action.type is ActionType.UNCHANGED:
-        return False
-    name = re.escape(f"{action.kind} {action.name}")
-    return bool(re.search(rf"(?<![\w-]){name}(?!\.?[\w-])", error))
+    numbers = {
+        (action.kind, action.name): number
+        for number, action in enumerate(actions)
+        if action.type is not ActionType.UNCHANGED
+    }
+    owners = {
+        name: number
+        for (_, name), number in numbers.items()
+        if actions[number].vdu_id
+    }
+    found = set()
+    for kind, name in KIND_AND_NAME.findall(error):
+        if (kind, name) in numbers:
+            found.add(numbers[kind, name])
+        elif kind == "Pod":
+            owner = max(
+                (prefix for prefix in owners if name.startswith(f"{prefix}-")),
+                key=len,
+                default=None,
+            )
+            found |= {owners[owner]} if owner else set()
+    return frozenset(found)
 
 
 def _with_outcomes(
