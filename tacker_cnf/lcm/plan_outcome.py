@@ -26,7 +26,7 @@ KIND_AND_NAME: Final = re.compile(
 
 def is_known(plan: VnfPlan) -> bool:
     """Return whether a plan has its outcomes."""
-    return any(action.outcome for action in plan.actions)
+    return all(action.outcome for action in plan.actions)
 
 
 def completed(plan: VnfPlan) -> VnfPlan:

@@ -143,4 +143,4 @@ def _outcome_summary(plan: VnfPlan) -> str:
         for outcome, word in OUTCOMES.items()
         if counts[outcome]
     ]
-    return f"Outcome: {', '.join(parts)}."
+    return f"Outcome: {', '.join(parts) or 'nothing to change'}."
