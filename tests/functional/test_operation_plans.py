@@ -17,6 +17,7 @@ from tests.fixtures.crashing_conductor import (
     start_conductor,
 )
 from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Response, Vnfm
+from tests.functional.test_cnf_budgets import BudgetCase
 from tests.functional.test_cnf_change_package import ChangeCase
 
 OP_OCCS: Final = "/vnflcm/v2/vnf_lcm_op_occs"
@@ -165,6 +166,25 @@ class TestFailedChange(ChangeCase, PlanCase):
         end = self.vnfm.decide(op_occ["id"], "retry")
         self.assert_state("COMPLETED", end)
         self.assertEqual({DONE, SKIPPED}, set(self.outcomes(end).values()))
+
+
+class TestFailedHeal(BudgetCase, PlanCase):
+    def test_pods_that_a_budget_protects(self) -> None:
+        """Only the checkpoint of the driver tells which pods are new."""
+        self.budget(minAvailable=2)
+        self.vnfm.conf.set_override("ready_timeout", 3.0, "kubernetes")
+        self.cluster.sandbox.set_pod_start_delay(600.0)
+        before = {pod["metadata"]["name"] for pod in self.pods()}
+        op_occ = self.heal()
+        self.assert_state("FAILED_TEMP", op_occ)
+        left = {pod["metadata"]["name"] for pod in self.pods()} & before
+        outcomes = {
+            name: self.outcomes(op_occ)[f"Pod {name}"] for name in before
+        }
+        self.assertEqual(
+            {FAILED, NOT_REACHED}, {outcomes[name] for name in left}
+        )
+        self.assertEqual([DONE], [outcomes[name] for name in before - left])
 
 
 class UnreadableDriver:
