@@ -170,7 +170,7 @@ class TestFailedChange(ChangeCase, PlanCase):
 
 class TestFailedHeal(BudgetCase, PlanCase):
     def test_pods_that_a_budget_protects(self) -> None:
-        """Only the checkpoint of the driver tells which pods are new."""
+        """The checkpoint of the driver shows which pods are new."""
         self.budget(minAvailable=2)
         self.vnfm.conf.set_override("ready_timeout", 3.0, "kubernetes")
         self.cluster.sandbox.set_pod_start_delay(600.0)
