@@ -167,6 +167,7 @@ def live(story: Story) -> None:
         f"{vnf}/scale", {**scale, "numberOfSteps": 2}, "instance-scale"
     )
     story.send("GET", op_occ, name="op-occ-show")
+    story.send("GET", f"{op_occ}/plan", name="op-occ-plan")
     story.send("GET", "/vnflcm/v2/vnf_lcm_op_occs", name="op-occ-list")
     modify(story, vnf)
     heal = {"vnfcInstanceId": ["probe-probe"], "cause": "does not answer"}

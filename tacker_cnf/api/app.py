@@ -56,6 +56,7 @@ def lcm_routes(services: Services) -> Mapping[str, Methods]:
         "/vnf_instances/{id}/sync": {"POST": vnf.post_sync},
         "/vnf_lcm_op_occs": {"GET": occ.get_all},
         "/vnf_lcm_op_occs/{id}": {"GET": occ.get},
+        "/vnf_lcm_op_occs/{id}/plan": {"GET": occ.get_plan},
         "/vnf_lcm_op_occs/{id}/retry": {"POST": occ.post_retry},
         "/vnf_lcm_op_occs/{id}/rollback": {"POST": occ.post_rollback},
         "/vnf_lcm_op_occs/{id}/fail": {"POST": occ.post_fail},

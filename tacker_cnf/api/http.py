@@ -86,6 +86,7 @@ def endpoint(  # noqa: PLR0913
     parameters: Sequence[Parameter] = (),
     response_headers: Sequence[Parameter] = (),
     error_types: Sequence[type[errors.VnfmError]] = (),
+    render: Callable[[Any], str] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a method as a handler: its argument ``body`` is the decoded
     request body, its return value is encoded as the JSON of the response.
@@ -108,6 +109,8 @@ def endpoint(  # noqa: PLR0913
     :param parameters: parameters of the request, in addition to the common ones
     :param response_headers: headers of the response, in addition to the common ones
     :param error_types: errors of this handler, in addition to the common ones
+    :param render: renders the response as text for people, if the client
+        accepts that rather than JSON
     """
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -119,7 +122,7 @@ def endpoint(  # noqa: PLR0913
         returned = signature.return_annotation
         if preview:
             returned = None
-        offers = tuple(produces) or (() if returned is None else (JSON,))
+        offers = tuple(produces) or _default_offers(returned, render)
 
         @pecan.expose(content_type=JSON)  # type: ignore[untyped-decorator]
         @functools.wraps(method)
@@ -134,8 +137,8 @@ def endpoint(  # noqa: PLR0913
                 arguments["body"] = _decode_body(body_type)
             result = method(self, *segments, **arguments)
             if preview and result is not None:
-                return _build_preview(preview, result, media_type)
-            return _build_response(status, result)
+                return _build_response(200, result, media_type, preview.render)
+            return _build_response(status, result, media_type, render)
 
         # pecan reads the signature of what it calls
         del handle.__wrapped__
@@ -159,7 +162,20 @@ def endpoint(  # noqa: PLR0913
     return decorate
 
 
-def _build_response(status: int, result: Any) -> Any:
+def _default_offers(
+    returned: Any, render: Callable[[Any], str] | None
+) -> tuple[str, ...]:
+    if returned is None:
+        return ()
+    return (JSON, TEXT) if render else (JSON,)
+
+
+def _build_response(
+    status: int,
+    result: Any,
+    media_type: str | None,
+    render: Callable[[Any], str] | None,
+) -> Any:
     response = pecan.response
     if result is response:
         return response
@@ -167,6 +183,10 @@ def _build_response(status: int, result: Any) -> Any:
     if result is None:
         response.body = b""
         del response.content_type
+    elif render and media_type == TEXT:
+        response.body = render(result).encode()
+        response.content_type = TEXT
+        response.charset = "utf-8"
     else:
         response.body = base.encode(result)
         response.content_type = JSON
@@ -183,17 +203,6 @@ def _negotiate(offers: Sequence[str], preview: Preview | None) -> str | None:
     if preview and is_dry_run():
         offers = (JSON, TEXT)
     return check_accept(offers) if offers else None
-
-
-def _build_preview(
-    preview: Preview, result: Any, media_type: str | None
-) -> Any:
-    response = _build_response(200, result)
-    if media_type == TEXT:
-        response.body = preview.render(result).encode()
-        response.content_type = TEXT
-        response.charset = "utf-8"
-    return response
 
 
 def is_dry_run() -> bool:

@@ -134,10 +134,9 @@ class OperationObject:
     def _content(self, schemas: Schemas) -> Json:
         response, produces = self.endpoint.response, self.endpoint.produces
         if response is not None:
-            return {
-                kind: {"schema": schemas.response[response]}
-                for kind in produces
-            }
+            schema = {"schema": schemas.response[response]}
+            # text for people has no schema
+            return {k: {} if k == http.TEXT else schema for k in produces}
         # a body that is not JSON has no schema
         return {kind: {} for kind in produces}
 

@@ -89,6 +89,15 @@ class VnfLcmOpOccs:
             tag, _to_response(op_occ, http.base_url())
         )
 
+    @http.endpoint(
+        200, rule=policies.LCM_READ, render=plan_text.render_executed
+    )
+    def get_plan(self, op_occ_id: str) -> VnfPlan:
+        """Read the plan of a lifecycle operation: what was planned, and at the
+        end what was done.
+        """
+        return self._plans.get(http.caller(), op_occ_id)
+
     @http.endpoint(202, rule=policies.LCM_WRITE, **_PLANNED_TASK)
     def post_retry(self, op_occ_id: str) -> VnfPlan | None:
         """Retry a failed operation."""

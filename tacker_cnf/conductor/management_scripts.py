@@ -44,6 +44,14 @@ class ManagementScripts:
         """Return whether the VNFD has a script for a phase: start or end."""
         return self._script(run, phase) is not None
 
+    def list_paths(self, run: Run) -> dict[str, str]:
+        """Return the scripts of an operation, by their hooks."""
+        paths = {
+            _hook(run, phase): self._script(run, phase)
+            for phase in ("start", "end")
+        }
+        return {hook: path for hook, path in paths.items() if path}
+
     def run(self, run: Run, phase: str) -> Run:
         """Run the script of a phase, if there is one, and apply its output.
 

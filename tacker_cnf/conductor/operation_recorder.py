@@ -10,7 +10,7 @@ from oslo_log import log
 from tacker_cnf import errors
 from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.run import Run, modifications, resulting_instance
-from tacker_cnf.db import instances, op_occs
+from tacker_cnf.db import instances, op_occs, plans
 from tacker_cnf.db.op_occs import ClaimedOperation, Result
 from tacker_cnf.db.session import (
     DATABASE_DOWN,
@@ -22,13 +22,16 @@ from tacker_cnf.drivers.base import Checkpoint
 from tacker_cnf.lcm import resource_changes, states
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.states import Event
+from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.sol.problem import ProblemDetails
 
 LOG = log.getLogger(__name__)
 
 
 class OperationRecorder:
-    """Records the steps, checkpoints and logs of one claimed operation."""
+    """Records the steps, plans, checkpoints and logs of one claimed
+    operation.
+    """
 
     def __init__(
         self, store: Store, claimed_op: ClaimedOperation, claim: Claim
@@ -37,6 +40,8 @@ class OperationRecorder:
         self._claimed_op = claimed_op
         self._claim = claim
         self._recorded = claimed_op.recorded
+        #: the latest checkpoint of the driver, as JSON values
+        self.checkpoint = claimed_op.checkpoint
         #: the log before the output of the current script; None: not read
         self._log: str | None = None
 
@@ -106,11 +111,36 @@ class OperationRecorder:
         """
         values = msgspec.to_builtins(checkpoint)
         self._claim.persist(lambda: self._save_checkpoint(values))
+        self.checkpoint = values
 
     @transaction
     def _save_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
         with self._store.writer() as session:
             op_occs.save_checkpoint(session, self._claimed_op, checkpoint)
+
+    def save_plan(self, plan: VnfPlan) -> None:
+        """Save the plan of the driver, before it is executed.
+
+        :raises LeaseLost: another conductor may have claimed the operation
+        """
+        self._claim.persist(lambda: self._save_plan(plan))
+
+    @transaction
+    def _save_plan(self, plan: VnfPlan) -> None:
+        with self._store.writer() as session:
+            op_occs.save_plan(session, self._claimed_op, plan)
+
+    def load_plan(self) -> VnfPlan | None:
+        """Return the saved plan; None: there is none.
+
+        :raises LeaseLost: another conductor may have claimed the operation
+        """
+        return self._claim.persist(self._load_plan)
+
+    @transaction
+    def _load_plan(self) -> VnfPlan | None:
+        with self._store.reader() as session:
+            return plans.get(session, self._claimed_op.op_occ.id)
 
     def load_script_memory(self) -> dict[str, Any] | None:
         """Return the memory of the scripts of the VNF instance.
@@ -196,4 +226,5 @@ def _result(
         script_changes=run.script_changes,
         vims=run.provided_vims,
         instance=after,
+        plan=run.plan,
     )

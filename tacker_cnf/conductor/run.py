@@ -18,6 +18,7 @@ from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.operations.base import Modifications, Operation
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
+from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.vnf_instance import VnfInstance
@@ -42,6 +43,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     grant: Grant | None = None
     #: what the driver has found after its work
     result: Observed | None = None
+    #: the plan that this step executed, with its outcomes
+    plan: VnfPlan | None = None
     #: changes of the instance by its scripts
     script_changes: InstanceChanges = InstanceChanges()
     #: the VIMs that the VNF provides from the end of this step on; None: no

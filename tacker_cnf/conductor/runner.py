@@ -65,7 +65,7 @@ class Runner:
             if not self._end(run, step, next_step):
                 return
             # these are recorded
-            run = msgspec.structs.replace(run, provided_vims={})
+            run = msgspec.structs.replace(run, provided_vims={}, plan=None)
 
     def record_abandoned(
         self, run: Run, step: str | None, problem: ProblemDetails
@@ -75,6 +75,8 @@ class Runner:
         :raises LeaseLost: another conductor may have claimed the operation
         """
         found = self._steps.observe(run)
+        if found:
+            run = self._steps.determine_outcomes(run, problem)
         self._recorder.record_step(run, Event.FAIL, step, problem, found)
 
     def _fail(self, run: Run, step: Step, error: Exception) -> None:
@@ -91,6 +93,8 @@ class Runner:
         vim_reachable = not isinstance(error, errors.VimUnreachable)
         can_observe = vim_reachable and step.name != steps.GRANT
         found = self._steps.observe(run) if can_observe else None
+        if found:
+            run = self._steps.determine_outcomes(run, problem)
         self._recorder.record_step(run, Event.FAIL, step.name, problem, found)
 
     def _end(self, run: Run, step: Step, next_step: str | None) -> bool:

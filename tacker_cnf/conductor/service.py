@@ -282,6 +282,7 @@ class Conductor:
             self._nfvo,
             self._vim_resolver,
             scripts,
+            recorder,
             claim,
             context,
             best_effort=self._best_effort,

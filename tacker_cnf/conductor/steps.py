@@ -10,16 +10,18 @@ from oslo_log import log
 
 from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.management_scripts import ManagementScripts
+from tacker_cnf.conductor.operation_recorder import OperationRecorder
 from tacker_cnf.conductor.run import Run, infra_task
 from tacker_cnf.conductor.vim_resolver import VimResolver
 from tacker_cnf.drivers.base import Plan, TaskContext
-from tacker_cnf.lcm import grant_overrides, grant_plan
+from tacker_cnf.lcm import grant_overrides, grant_plan, plan_outcome
 from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.instantiated_info import Observed
-from tacker_cnf.lcm.vnf_plan import ActionType
+from tacker_cnf.lcm.vnf_plan import ActionType, VnfPlan
 from tacker_cnf.nfvo.base import Nfvo
-from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import Grant, GrantRequest
+from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 
 LOG = log.getLogger(__name__)
@@ -29,6 +31,9 @@ PREAMBLE: Final = "PREAMBLE"
 INFRA: Final = "INFRA"
 RESTORE: Final = "RESTORE"
 POSTAMBLE: Final = "POSTAMBLE"
+
+#: seconds in which the VIM is read for the outcomes of a failed plan
+OUTCOME_TIMEOUT_S: Final = 30.0
 
 #: the state in which a conductor claims an operation -> its steps
 PLANS: Final[Mapping[S, Sequence[str]]] = {
@@ -57,6 +62,7 @@ class Steps:
         nfvo: Nfvo,
         vim_resolver: VimResolver,
         scripts: ManagementScripts,
+        recorder: OperationRecorder,
         claim: Claim,
         context: TaskContext,
         *,
@@ -65,6 +71,7 @@ class Steps:
         self._nfvo = nfvo
         self._vim_resolver = vim_resolver
         self._scripts = scripts
+        self._recorder = recorder
         self._claim = claim
         self._context = context
         self._best_effort = best_effort
@@ -94,11 +101,9 @@ class Steps:
 
     def observe(self, run: Run) -> Observed | None:
         """Read what a failed step left on the VIM; None: that failed."""
-        # a cancelled operation may still read
-        token = CancelToken(
-            self._claim.cancel_token.lease, self._claim.cancel_token.clock
+        context = dataclasses.replace(
+            self._context, cancel_token=self._reading_token()
         )
-        context = dataclasses.replace(self._context, cancel_token=token)
         try:
             return run.vims.driver.observe(infra_task(run), context)
         except Exception as error:  # noqa: BLE001
@@ -108,6 +113,52 @@ class Steps:
                 error,
             )
             return None
+
+    def _reading_token(self) -> CancelToken:
+        """Return a token by which a cancelled operation can still read."""
+        token = self._claim.cancel_token
+        return CancelToken(token.lease, token.clock)
+
+    def determine_outcomes(self, run: Run, problem: ProblemDetails) -> Run:
+        """Add to a failed operation its plan, with the outcomes as the VIM
+        shows them; without a plan, or if the VIM cannot be read, add nothing.
+
+        :raises LeaseLost: another conductor may have claimed the operation
+        """
+        plan = self._recorder.load_plan()
+        if plan is None or plan_outcome.is_known(plan):
+            return run
+        try:
+            remaining = self._plan_retry(run, is_rollback=plan.is_rollback)
+        except Exception as error:  # noqa: BLE001
+            LOG.warning(
+                "Outcomes of plan not determined: operation=%s error=%r",
+                run.op_occ.id,
+                error,
+            )
+            return run
+        return msgspec.structs.replace(
+            run,
+            plan=plan_outcome.interrupted(
+                plan, remaining.actions, problem.detail
+            ),
+        )
+
+    def _plan_retry(self, run: Run, *, is_rollback: bool) -> Plan:
+        """Plan exactly what a retry would do.
+
+        :raises InfraError: the VIM cannot be read
+        """
+        task = infra_task(run, restore=is_rollback)
+        token = self._reading_token()
+        context = TaskContext(
+            deadline=Deadline.within(OUTCOME_TIMEOUT_S, token.clock),
+            cancel_token=token,
+            saved_checkpoint=self._recorder.checkpoint,
+        )
+        driver = run.vims.driver
+        plan: Plan = driver.plan(task, driver.observe_resources(task, context))
+        return plan
 
     def _grant(self, run: Run) -> Run:
         """Request a grant from the NFVO.
@@ -173,8 +224,23 @@ class Steps:
         task = infra_task(run, restore=run.is_rollback)
         plan = run.vims.driver.plan(task)
         _log_plan(plan)
+        shown = self._shown_plan(run, plan)
+        self._recorder.save_plan(shown)
         result = run.vims.driver.execute(plan, self._context)
-        return msgspec.structs.replace(run, result=result)
+        return msgspec.structs.replace(
+            run, result=result, plan=plan_outcome.completed(shown)
+        )
+
+    def _shown_plan(self, run: Run, plan: Plan) -> VnfPlan:
+        """Convert the plan of a driver to that of the operation."""
+        return VnfPlan(
+            vnf_instance_id=run.instance.id,
+            operation=run.op_occ.operation,
+            is_rollback=run.is_rollback,
+            actions=plan.actions,
+            warnings=plan.warnings,
+            scripts=self._scripts.list_paths(run) | dict(plan.scripts),
+        )
 
 
 def _log_plan(plan: Plan) -> None:

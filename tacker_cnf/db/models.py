@@ -16,6 +16,7 @@ from tacker_cnf.db.types import (
 )
 from tacker_cnf.lcm.announcement import Announcement
 from tacker_cnf.lcm.script_output import InstanceChanges
+from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -327,6 +328,18 @@ class VnfLcmOpOcc(Base):
         sa.Integer, default=0, server_default="0"
     )
     lease_until: orm.Mapped[float] = orm.mapped_column(sa.Double)
+
+
+class OperationPlan(Base):
+    """The plan of the latest attempt of an operation."""
+
+    __tablename__ = "operation_plans"
+
+    vnf_lcm_op_occ_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("vnf_lcm_op_occs.id", ondelete="CASCADE"),
+        primary_key=True,
+    )
+    plan: orm.Mapped[VnfPlan] = orm.mapped_column(SecretJson(VnfPlan))
 
 
 class IdempotencyKey(Base):

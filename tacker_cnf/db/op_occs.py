@@ -21,6 +21,7 @@ from tacker_cnf.db import (
     listing,
     models,
     outbox,
+    plans,
     vims,
 )
 from tacker_cnf.db.session import RowsLocked, epoch
@@ -29,6 +30,7 @@ from tacker_cnf.lcm.operations import registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
 from tacker_cnf.lcm.states import Event
+from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -102,6 +104,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     vims: Mapping[str, ProvidedVim | None] = {}
     #: the instance after a completed operation
     instance: VnfInstance | None = None
+    #: the plan that the step executed, with its outcomes
+    plan: VnfPlan | None = None
 
 
 def _value(row: Mapping[Any, Any]) -> VnfLcmOpOcc:
@@ -302,17 +306,29 @@ def record(
         .where(Row.id == claimed_op.op_occ.id)
         .values(operation_state=new, **values)
     )
-    if event != Event.FAIL:
-        vims.update_provided(
-            session, claimed_op.op_occ.vnf_instance_id, result.vims, now
-        )
-    if event == Event.DONE and result.instance:
-        _update_instance(session, claimed_op.op_occ.operation, result.instance)
+    _store_effects(session, claimed_op, event, result, now)
     if new in states.FINAL:
         instances.release(session, claimed_op.op_occ.id)
     if new != before:
         outbox.announce(session, get(session, claimed_op.op_occ.id), now)
     return new
+
+
+def _store_effects(
+    session: orm.Session,
+    claimed_op: ClaimedOperation,
+    event: Event,
+    result: Result,
+    now: datetime.datetime,
+) -> None:
+    """Store the outcomes of the plan, the provided VIMs and the instance."""
+    op_occ = claimed_op.op_occ
+    if result.plan:
+        plans.save(session, op_occ.id, result.plan)
+    if event != Event.FAIL:
+        vims.update_provided(session, op_occ.vnf_instance_id, result.vims, now)
+    if event == Event.DONE and result.instance:
+        _update_instance(session, op_occ.operation, result.instance)
 
 
 def _update_instance(
@@ -464,6 +480,17 @@ def save_checkpoint(
     )
     if result.rowcount != 1:
         raise errors.LeaseLost
+
+
+def save_plan(
+    session: orm.Session, claimed_op: ClaimedOperation, plan: VnfPlan
+) -> None:
+    """Save the plan of an operation, before it is executed.
+
+    :raises LeaseLost: another conductor has claimed the operation
+    """
+    _lock_state(session, claimed_op)
+    plans.save(session, claimed_op.op_occ.id, plan)
 
 
 def save_script_memory(

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from tacker_cnf.db.session import Store
 
 #: the newest of the migrations; servers check it without loading alembic
-HEAD: Final = "0006"
+HEAD: Final = "0007"
 
 
 def _config(connection: sa.Connection | None = None) -> Any:

@@ -6,7 +6,14 @@ from typing import Any, Final
 
 import msgspec
 
-from tacker_cnf.lcm.vnf_plan import Action, ActionType, FieldChange, VnfPlan
+from tacker_cnf.lcm import plan_outcome
+from tacker_cnf.lcm.vnf_plan import (
+    Action,
+    ActionOutcome,
+    ActionType,
+    FieldChange,
+    VnfPlan,
+)
 
 #: type of an action -> its symbol, and its word in the summary
 SYMBOLS: Final = {
@@ -16,6 +23,14 @@ SYMBOLS: Final = {
     ActionType.DELETE: ("-", "to delete"),
     ActionType.UNCHANGED: (" ", "unchanged"),
 }
+#: outcome of an action -> its words
+OUTCOMES: Final = {
+    outcome: outcome.lower().replace("_", " ") for outcome in ActionOutcome
+}
+UNKNOWN_OUTCOME: Final = (
+    "Outcome: not known. The operation is in progress, or the VIM could not be "
+    "read after it stopped."
+)
 #: characters of a value that are shown
 MAX_VALUE_CHARS: Final = 200
 
@@ -27,8 +42,14 @@ def render(plan: VnfPlan) -> str:
     return "\n".join(_lines(plan)) + "\n"
 
 
+def render_executed(plan: VnfPlan) -> str:
+    """Render the plan of an operation as render(), with its outcomes."""
+    return "\n".join((*_lines(plan), _outcome_summary(plan))) + "\n"
+
+
 def _lines(plan: VnfPlan) -> Iterator[str]:
-    yield f"{plan.operation} of VNF instance {plan.vnf_instance_id}"
+    rollback = "Rollback of " if plan.is_rollback else ""
+    yield f"{rollback}{plan.operation} of VNF instance {plan.vnf_instance_id}"
     if plan.operation_in_progress:
         yield (
             f"Operation {plan.operation_in_progress} is in progress, and may "
@@ -55,7 +76,8 @@ def _action_lines(action: Action) -> Iterator[str]:
     symbol, _ = SYMBOLS[action.type]
     name = f"{action.kind} {action.name}"
     place = f", VDU {action.vdu_id}" if action.vdu_id else ""
-    yield f"{symbol:>3} {name}  ({action.reason}{place})"
+    outcome = f"  {OUTCOMES[action.outcome]}" if action.outcome else ""
+    yield f"{symbol:>3} {name}  ({action.reason}{place}){outcome}"
     for change in action.changes:
         yield f"      {_change(change)}"
 
@@ -110,3 +132,15 @@ def _summary(plan: VnfPlan) -> str:
         if counts[kind]
     ]
     return f"\nPlan: {', '.join(parts) or 'nothing to change'}."
+
+
+def _outcome_summary(plan: VnfPlan) -> str:
+    if not plan_outcome.is_known(plan):
+        return UNKNOWN_OUTCOME
+    counts = Counter(action.outcome for action in plan.actions)
+    parts = [
+        f"{counts[outcome]} {word}"
+        for outcome, word in OUTCOMES.items()
+        if counts[outcome]
+    ]
+    return f"Outcome: {', '.join(parts) or 'nothing to change'}."

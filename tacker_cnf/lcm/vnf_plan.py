@@ -20,6 +20,19 @@ class ActionType(enum.StrEnum):
     UNCHANGED = "UNCHANGED"
 
 
+class ActionOutcome(enum.StrEnum):
+    """What an operation did to a resource of the VIM."""
+
+    #: the VIM has the resource as planned, whether or not it became ready
+    DONE = "DONE"
+    #: the plan leaves the resource as it is
+    SKIPPED = "SKIPPED"
+    #: the operation failed or was cancelled at it; it may be done in part
+    FAILED = "FAILED"
+    #: the operation failed or was cancelled before it
+    NOT_REACHED = "NOT_REACHED"
+
+
 class FieldChange(SolType):
     """A field of a resource that changes."""
 
@@ -49,13 +62,17 @@ class Action(SolType):
     vnfc_id: str | None = None
     #: of a PATCH: the fields that change, without the values of secrets
     changes: tuple[FieldChange, ...] = ()
+    #: absent: not executed, or not known
+    outcome: ActionOutcome | None = None
 
 
 class VnfPlan(SolType):
-    """What an operation would do, as the VIM is at the moment."""
+    """What an operation does to the resources of the VIM."""
 
     vnf_instance_id: Identifier
     operation: LcmOperationType
+    #: whether it restores the state before the operation
+    is_rollback: bool = False
     #: the operation that has the VNF instance at the moment, and may change
     #: what this plan is based on
     operation_in_progress: str | None = None

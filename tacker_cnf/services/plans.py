@@ -1,4 +1,5 @@
-"""Plans of operations that do not run: what they would change on the VIM.
+"""Plans of operations: of those that do not run, what they would change on the
+VIM; of the others, what was planned and done.
 
 Nothing is written or reserved; an operation may have the VNF instance
 meanwhile.
@@ -10,14 +11,15 @@ from typing import Final
 
 import msgspec
 
+from tacker_cnf import errors
 from tacker_cnf.catalogue.unpacked import PackageSource, UnpackedPackage
 from tacker_cnf.context import RequestContext
-from tacker_cnf.db import instances, op_occs
+from tacker_cnf.db import instances, op_occs, plans
 from tacker_cnf.db.op_occs import ClaimedOperation
 from tacker_cnf.db.session import Session, Store
 from tacker_cnf.drivers.base import InfraTask, Plan, TaskContext
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import grant_overrides, grant_plan
+from tacker_cnf.lcm import grant_overrides, grant_plan, states
 from tacker_cnf.lcm.change import current_state, flavour_of
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
@@ -33,7 +35,7 @@ from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import GrantRequest
 from tacker_cnf.sol.lcm_request import VnfInfoModificationRequest
 from tacker_cnf.sol.vnf_instance import VnfInstance
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType, VnfLcmOpOcc
 
 #: warning of an operation of which the scripts alone change the VIM
 SCRIPTS_CHANGE: Final = (
@@ -50,7 +52,8 @@ Snapshot = tuple[VnfInstance, Mapping[str, VimConnectionInfo], str | None]
 
 
 class PlanService:
-    """Plans operations, retries and rollbacks exactly, by reading the VIM.
+    """Plans operations, retries and rollbacks exactly, by reading the VIM;
+    reads the plans of operations that have run.
 
     :param timeout: seconds in which the VIM has to be read
     :param has_nfvo: whether an NFVO grants the operations
@@ -178,6 +181,13 @@ class PlanService:
             task = task.restoring()
         return self._plan(op, task, failed)
 
+    def get(self, context: RequestContext, op_occ_id: str) -> VnfPlan:
+        """Return the plan of the latest attempt of an operation.
+
+        :raises NotFound: the operation does not exist, or has no plan
+        """
+        return self._store.read(context, _get, op_occ_id)
+
     def _grant_request(
         self, task: InfraTask, op: LcmOperationType, request: SolType
     ) -> GrantRequest:
@@ -216,6 +226,7 @@ class PlanService:
         return VnfPlan(
             vnf_instance_id=task.instance.id,
             operation=op,
+            is_rollback=task.change.restores,
             actions=plan.actions,
             warnings=(
                 *plan.warnings,
@@ -247,9 +258,41 @@ class PlanService:
         return VnfPlan(
             vnf_instance_id=instance.id,
             operation=LcmOperationType.MODIFY_INFO,
+            is_rollback=is_rollback,
             scripts=scripts,
             warnings=(SCRIPTS_CHANGE,) if scripts else (),
         )
+
+
+def _get(session: Session, op_occ_id: str) -> VnfPlan:
+    # first of all: the client may not use the operation
+    found = op_occs.load(session, op_occ_id)
+    plan = plans.get(session, op_occ_id)
+    if plan is None:
+        raise errors.NotFound(_describe_missing(found.op_occ))
+    if plan.is_rollback:
+        return plan
+    return msgspec.structs.replace(plan, grant_request=found.grant_request)
+
+
+def _describe_missing(op_occ: VnfLcmOpOcc) -> str:
+    """Return why an operation has no plan."""
+    if not OPERATIONS[op_occ.operation].changes_vim:
+        return (
+            f"Operation {op_occ.id} has no plan: {op_occ.operation} changes the "
+            "VIM only by its scripts."
+        )
+    if op_occ.operation_state in states.ACTIVE:
+        return (
+            f"Operation {op_occ.id} has no plan yet: it is "
+            f"{op_occ.operation_state}, and plans when it begins to change the "
+            "VIM. Retry later."
+        )
+    return (
+        f"Operation {op_occ.id} has no plan: it is {op_occ.operation_state}, "
+        "and stopped before it began to change the VIM, or ran in a release "
+        "without plans."
+    )
 
 
 def _read(

@@ -5,7 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from tacker_cnf.drivers import field_changes
-from tacker_cnf.drivers.kubernetes import content, pod_references, pod_update
+from tacker_cnf.drivers.kubernetes import (
+    content,
+    marks,
+    pod_references,
+    pod_update,
+)
 from tacker_cnf.drivers.kubernetes.manifests import (
     POD_OWNER_KINDS,
     RETAINED_KINDS,
@@ -182,14 +187,12 @@ class ActionLister:
             yield from self._list_patch(manifest, reason)
         for manifest in plan.applied:
             yield from self._list_patch(manifest, MISSING)
-        written = [
-            config.after
-            for config in plan.written
-            if self._is_written(config.key)
-        ]
-        yield from map(self._write_action, written)
+        for config in plan.written:
+            if self._is_written(config.key):
+                yield self._write_action(config.after)
         created = () if plan.mark.undoes else plan.created
-        new_objects = {(m.kind, m.name) for m in (*created, *written)}
+        changed = [c.after for c in plan.written if self._has_changed(c)]
+        new_objects = {(m.kind, m.name) for m in (*created, *changed)}
         yield from self._list_rolled(new_objects)
         for restart in plan.restarted:
             yield from self._list_restart(restart, new_objects)
@@ -242,6 +245,26 @@ class ActionLister:
             before, self.states.after[key]
         )
 
+    def _has_changed(self, config: ManifestChange) -> bool:
+        """Return whether this or an earlier attempt changes the content of a
+        ConfigMap or Secret that pods read.
+        """
+        before = self.states.before.get(config.key)
+        if self._is_written(config.key) or self._has_mark(before):
+            return True
+        return not self.plan.mark.undoes and not content.is_same_content(
+            config.before.body, config.after.body
+        )
+
+    def _has_mark(self, before: Object | None) -> bool:
+        return before is not None and self.plan.mark.is_on(before)
+
+    def _has_restarted(self, key: Key) -> bool:
+        """Return whether an earlier attempt has changed a workload so that
+        its pods restart.
+        """
+        return marks.mark_of(self.states.before[key]) == str(self.plan.mark)
+
     def _write_action(self, manifest: Manifest) -> Action:
         key = manifest.key
         if key not in self.states.before:
@@ -261,6 +284,8 @@ class ActionLister:
         for manifest in self.plan.rolled:
             if changes := self._changes(manifest):
                 yield _action(ActionType.PATCH, manifest, DIFFERS, changes)
+            elif self._has_restarted(manifest.key):
+                continue
             elif _reading_containers(manifest.body, changed):
                 yield _action(ActionType.PATCH, manifest, READS)
 
@@ -272,11 +297,18 @@ class ActionLister:
         """
         before = self.states.before.get(restart.key)
         if before is None:
+            if restart.after.kind == "Pod":
+                yield _action(ActionType.CREATE, restart.after, MISSING)
             return
         images = pod_update.changed_images(
             before["spec"], restart.after.body["spec"]
         )
-        containers = _reading_containers(before, changed)
+        has_restarted = self._has_restarted(restart.key)
+        containers = (
+            frozenset()
+            if has_restarted
+            else _reading_containers(before, changed)
+        )
         reasons = [
             *(["its images differ"] if images else []),
             *([READS] if containers else []),

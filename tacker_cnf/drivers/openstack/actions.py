@@ -143,7 +143,12 @@ class StackPlan:
         if observed is None:
             yield self._of_stack(ActionType.PATCH, self._update_reason())
             return
-        if observed.changes:
+        if (
+            observed.changes
+            or observed.added
+            or observed.removed
+            or observed.has_failed
+        ):
             yield self._of_stack(
                 ActionType.PATCH, self._update_reason(), observed.changes
             )

@@ -38,6 +38,8 @@ class ObservedStack:
     """The stack of a VNF, and what a change does to it."""
 
     exists: bool
+    #: whether its last creation, update or deletion has failed
+    has_failed: bool = False
     #: the resources in it and its nested stacks
     resources: tuple[Resource, ...] = ()
     #: the VNFCs in it
@@ -117,6 +119,7 @@ class StackObserver:
         }
         return dataclasses.replace(
             found,
+            has_failed=stack.has_failed,
             added=added,
             removed=tuple(self._removed(found.vnfcs, desired)),
             changes=tuple(self._changes(stack, fields)),

@@ -7,6 +7,7 @@ import testtools
 
 from tacker_cnf.drivers.base import InfraTask, PackageCall
 from tacker_cnf.drivers.openstack import actions
+from tacker_cnf.drivers.openstack.observation import ObservedStack
 from tacker_cnf.lcm.change import ALL
 from tacker_cnf.lcm.vnf_plan import ActionType
 from tacker_cnf.sol.common import ResourceHandle
@@ -81,6 +82,18 @@ class TestActions(testtools.TestCase):
             "other external links",
             action.reason,
         )
+
+    def test_a_failed_update_is_repeated(self) -> None:
+        """Heat has stored the parameters of the update that failed."""
+        task = self.task(desired=a_state(counts={"web": 2}))
+        updates = {
+            True: ObservedStack(exists=True, has_failed=True),
+            False: ObservedStack(exists=True),
+        }
+        for is_repeated, observed in updates.items():
+            plan = actions.StackPlan(task, False, observed)  # noqa: FBT003
+            found = [action.kind for action in plan.list_actions()]
+            self.assertEqual([STACK] if is_repeated else [], found)
 
     def test_no_operation_changes_nothing(self) -> None:
         task = a_task(

@@ -1,0 +1,56 @@
+"""The plans of operations: what was planned, and at the end what was done."""
+
+from typing import Final
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tacker_cnf.db import models
+from tacker_cnf.lcm.vnf_plan import VnfPlan
+
+Row = models.OperationPlan
+#: the most bytes of a plan as JSON with the changes of its fields; database
+#: servers limit the size of a statement
+MAX_BYTES: Final = 4 * 1024 * 1024
+TOO_LARGE: Final = (
+    f"The plan is larger than {MAX_BYTES} bytes: the changes of the fields are "
+    "left out."
+)
+
+
+def save(session: orm.Session, op_occ_id: str, plan: VnfPlan) -> None:
+    """Save the plan of an operation, in place of an earlier one; the caller
+    has locked the operation.
+    """
+    values = {"plan": _limited(plan)}
+    updated = session.connection().execute(
+        sa.update(Row)
+        .where(Row.vnf_lcm_op_occ_id == op_occ_id)
+        .values(**values)
+    )
+    if updated.rowcount == 0:
+        session.execute(
+            sa.insert(Row).values(vnf_lcm_op_occ_id=op_occ_id, **values)
+        )
+
+
+def get(session: orm.Session, op_occ_id: str) -> VnfPlan | None:
+    """Return the plan of an operation; None: it has none."""
+    return session.scalar(
+        sa.select(Row.plan).where(Row.vnf_lcm_op_occ_id == op_occ_id)
+    )
+
+
+def _limited(plan: VnfPlan) -> VnfPlan:
+    """Leave out the changes of fields of a plan that is too large."""
+    if len(msgspec.json.encode(plan)) <= MAX_BYTES:
+        return plan
+    return msgspec.structs.replace(
+        plan,
+        actions=tuple(
+            msgspec.structs.replace(action, changes=())
+            for action in plan.actions
+        ),
+        warnings=(*plan.warnings, TOO_LARGE),
+    )
