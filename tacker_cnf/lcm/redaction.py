@@ -65,13 +65,13 @@ def secrets_in(
     return frozenset(
         name
         for name in value
-        if is_hidden(str(name)) or (is_pair and name == "value")
+        if is_hidden(name) or (is_pair and name == "value")
     )
 
 
 def predicate_below(name: str) -> SecretPredicate:
     """Return which attributes are secrets in the value of an attribute."""
-    return is_secret_access if is_access(str(name)) else is_secret
+    return is_secret_access if is_access(name) else is_secret
 
 
 def is_secret_pair(value: Mapping[str, Any]) -> bool:

@@ -3,28 +3,28 @@ would send.
 
 Heat's preview of an update reports resources as replaced whose properties
 refer to other resources; so only its verdict is used, and the changes are
-those of the parameters and of the template.
+those of the parameters, the template and its files.
 """
 
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from tacker_cnf import errors
-from tacker_cnf.drivers import field_changes
 from tacker_cnf.drivers.base import InfraTask, TaskContext
-from tacker_cnf.drivers.openstack import healing, scale_in, server_deletion
+from tacker_cnf.drivers.openstack import (
+    healing,
+    scale_in,
+    server_deletion,
+    stack_changes,
+)
 from tacker_cnf.drivers.openstack.inventory import Vnfc
-from tacker_cnf.drivers.openstack.stack_fields import StackFields, read
+from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.drivers.openstack.stack_task import StackTask
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack
 from tacker_cnf.lcm.change import State
 from tacker_cnf.lcm.vnf_plan import FieldChange
 from tacker_cnf.vnfd.base_hot import BaseHot
-
-#: how Heat shows the value of a hidden parameter
-HIDDEN_PARAMETER: Final = "******"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -158,21 +158,15 @@ class StackObserver:
     ) -> Iterator[FieldChange]:
         """Compare template and parameters of the stack with new ones."""
         body = self._stack_task.update_body(stack, fields)
+        template, files = self._stack_task.heat.template(stack)
+        templates = [template]
         if "template" in body:
-            current, _ = self._stack_task.heat.template(stack)
-            yield from field_changes.compare(
-                read(current).get("resources"),
-                read(body["template"]).get("resources"),
-                "template.resources",
-            )
-        before = {**stack.parameters, "nfv": stack.nfv}
-        after = {"nfv": stack.nfv} | body["parameters"]
-        for name, value in after.items():
-            path = f"parameters.{name}"
-            if before.get(name) == HIDDEN_PARAMETER:
-                yield field_changes.hidden(path, before[name], value)
-            elif name == "nfv" or str(before.get(name)) != str(value):
-                yield from field_changes.compare(before.get(name), value, path)
+            templates.append(body["template"])
+            yield from stack_changes.compare_templates(*templates, "template")
+            yield from stack_changes.compare_files(files, body["files"])
+        yield from stack_changes.compare_parameters(
+            {"nfv": {}, **stack.parameters}, body["parameters"], *templates
+        )
 
     def _verdict(self, stack: Stack, fields: StackFields) -> Iterator[str]:
         """Return why Heat would reject an update, if it would."""
