@@ -1,9 +1,10 @@
 """Compare two values of a resource, field by field."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from tacker_cnf.lcm.redaction import without_secrets
+from tacker_cnf.lcm import redaction
+from tacker_cnf.lcm.redaction import SecretPredicate, without_secrets
 from tacker_cnf.lcm.secret_names import is_secret
 from tacker_cnf.lcm.vnf_plan import FieldChange
 
@@ -11,48 +12,86 @@ from tacker_cnf.lcm.vnf_plan import FieldChange
 HIDDEN: Final = "***"
 
 
-def compare(before: Any, after: Any, path: str = "") -> Iterator[FieldChange]:
+def compare(
+    before: Any,
+    after: Any,
+    path: str = "",
+    is_hidden: SecretPredicate = is_secret,
+) -> Iterator[FieldChange]:
     """List the fields that differ, in the order of their names.
 
-    Entries of lists are compared by their ``name``, if all have one. Values
-    whose names mark them as secrets are hidden.
+    Entries of lists are compared by their ``name``, if all have one of their
+    own. Whatever is in an attribute whose name marks it as a secret is hidden.
 
     :param path: prefix of the paths
+    :param is_hidden: whether an attribute of the values is a secret
     """
     if before == after:
         return
-    first, second = _fields(before, path), _fields(after, path)
-    if first is None or second is None:
-        yield _change(path, before, after)
-        return
-    for name in sorted({*first, *second}):
-        yield from compare(first.get(name), second.get(name), name)
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        yield from _compare_maps(before, after, path, is_hidden)
+    elif _has_maps(before) and _has_maps(after):
+        yield from _compare_lists(before, after, path, is_hidden)
+    else:
+        yield FieldChange(
+            path=path,
+            before=without_secrets(before, is_hidden),
+            after=without_secrets(after, is_hidden),
+        )
 
 
-def _fields(value: Any, path: str) -> Mapping[str, Any] | None:
-    """Return the fields in a value by their paths; None: it has none."""
-    if isinstance(value, Mapping):
-        prefix = f"{path}." if path else ""
-        return {f"{prefix}{name}": field for name, field in value.items()}
-    if isinstance(value, list | tuple) and value:
-        if all(isinstance(v, Mapping) and v.get("name") for v in value):
-            return {f"{path}[{v['name']}]": v for v in value}
-        if any(isinstance(v, Mapping) for v in value):
-            return {f"{path}[{i}]": v for i, v in enumerate(value)}
-    return None
-
-
-def _change(path: str, before: Any, after: Any) -> FieldChange:
-    name = path.rpartition(".")[2]
-    # the value of an entry of env: env[DB_PASSWORD].value
-    owner = path.rpartition("[")[2].partition("]")[0]
-    if is_secret(name) or (name == "value" and is_secret(owner)):
-        return hidden(path, before, after)
-    return FieldChange(
-        path=path,
-        before=without_secrets(before),
-        after=without_secrets(after),
+def _has_maps(value: Any) -> bool:
+    return isinstance(value, list | tuple) and any(
+        isinstance(entry, Mapping) for entry in value
     )
+
+
+def _compare_maps(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    path: str,
+    is_hidden: SecretPredicate,
+) -> Iterator[FieldChange]:
+    secrets = redaction.secrets_in(before, is_hidden)
+    secrets |= redaction.secrets_in(after, is_hidden)
+    for name in sorted({*before, *after}, key=str):
+        first, second = before.get(name), after.get(name)
+        field = f"{path}.{name}" if path else str(name)
+        if name not in secrets:
+            inner = redaction.predicate_below(name)
+            yield from compare(first, second, field, inner)
+        elif first != second:
+            yield hidden(field, first, second)
+
+
+def _compare_lists(
+    before: Sequence[Any],
+    after: Sequence[Any],
+    path: str,
+    is_hidden: SecretPredicate,
+) -> Iterator[FieldChange]:
+    names = [_names(value) for value in (before, after)]
+    if None in names:
+        names = [range(len(value)) for value in (before, after)]
+    first, second = (
+        dict(zip(n or (), v, strict=True))
+        for n, v in zip(names, (before, after), strict=True)
+    )
+    if first == second:
+        yield FieldChange(path=path, before=[*first], after=[*second])
+    for name in {**first, **second}:
+        entries = first.get(name), second.get(name)
+        yield from compare(*entries, f"{path}[{name}]", is_hidden)
+
+
+def _names(entries: Sequence[Any]) -> Sequence[str | int] | None:
+    """Return the names of entries; None: an entry has none of its own."""
+    names = [
+        str(entry["name"])
+        for entry in entries
+        if isinstance(entry, Mapping) and entry.get("name")
+    ]
+    return names if len({*names}) == len(entries) else None
 
 
 def hidden(path: str, before: Any, after: Any) -> FieldChange:

@@ -31,34 +31,47 @@ Connected = TypeVar("Connected", VnfInstance, Grant)
 SecretPredicate = Callable[[str], bool]
 
 
-def without_secrets(value: Any) -> Any:
+def without_secrets(value: Any, is_hidden: SecretPredicate = is_secret) -> Any:
     """Copy a JSON value without the attributes that are secrets.
 
     A pair of name and value, such as an entry of a container's env, counts as
     an attribute. Of an accessInfo only public attributes remain.
+
+    :param is_hidden: whether an attribute of the value is a secret
     """
-    return _redact(value, is_secret)
+    if isinstance(value, dict):
+        secrets = secrets_in(value, is_hidden)
+        return {
+            name: without_secrets(inner, predicate_below(name))
+            for name, inner in value.items()
+            if name not in secrets
+        }
+    if isinstance(value, list | tuple):
+        return [without_secrets(inner, is_hidden) for inner in value]
+    return value
 
 
 def redact_access_info(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the public attributes of an accessInfo."""
-    shown: dict[str, Any] = _redact(dict(value), is_secret_access)
+    shown: dict[str, Any] = without_secrets(dict(value), is_secret_access)
     return shown
 
 
-def _redact(value: Any, is_hidden: SecretPredicate) -> Any:
-    if isinstance(value, dict):
-        pair = is_secret_pair(value)
-        return {
-            name: _redact(
-                inner, is_secret_access if is_access(name) else is_secret
-            )
-            for name, inner in value.items()
-            if not is_hidden(name) and not (pair and name == "value")
-        }
-    if isinstance(value, list | tuple):
-        return [_redact(inner, is_hidden) for inner in value]
-    return value
+def secrets_in(
+    value: Mapping[str, Any], is_hidden: SecretPredicate
+) -> frozenset[str]:
+    """Return the names of the attributes that are secrets."""
+    is_pair = is_secret_pair(value)
+    return frozenset(
+        name
+        for name in value
+        if is_hidden(name) or (is_pair and name == "value")
+    )
+
+
+def predicate_below(name: str) -> SecretPredicate:
+    """Return which attributes are secrets in the value of an attribute."""
+    return is_secret_access if is_access(name) else is_secret
 
 
 def is_secret_pair(value: Mapping[str, Any]) -> bool:

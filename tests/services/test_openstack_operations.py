@@ -83,11 +83,11 @@ class TestChangeFlavour(OperationCase):
         vnf = self.vnf
         vnf.start()
         nfv = vnf.info["metadata"]["nfv"]
-        self.project.fail("store-0", "No room.")
+        self.project.fail("store", "No room.")
         failed = vnf.run_operation(
             "change_flavour", SINGLE_FLAVOUR, "FAILED_TEMP"
         )
-        self.project.repair("store-0")
+        self.project.repair("store")
         vnf.run_decision(failed, "rollback", "ROLLED_BACK")
         self.assertEqual("simple", vnf.info["flavourId"])
         self.assertEqual(nfv, vnf.info["metadata"]["nfv"])

@@ -6,7 +6,7 @@ import testtools
 
 from tacker_cnf.lcm.vnf_plan import Action, ActionType, VnfPlan
 from tacker_cnf.sol import base
-from tests.fixtures.openstack_vnf import FORCEFUL, IN, OUT, VnfService
+from tests.fixtures.openstack_vnf import FORCEFUL, IN, OUT, SINGLE, VnfService
 from tests.fixtures.vnfm import SAMPLES
 
 STACK: Final = "OS::Heat::Stack"
@@ -100,8 +100,15 @@ class TestPlans(PlanCase):
         self.assertEqual({one}, named(healed, ActionType.RECREATE, SERVER))
         self.run_and_check("heal", {"additionalParams": {"all": False}})
         self.run_and_check("scale", IN)
+        level = {"aspectId": "front_aspect", "scaleLevel": 2}
+        self.run_and_check("scale_to_level", {"scaleInfo": [level]})
         whole = self.run_and_check("heal", {"additionalParams": {"all": True}})
         self.assertIn("out of service", " ".join(whole.warnings))
+        single = {"newFlavourId": "single", "additionalParams": SINGLE}
+        changed = self.run_and_check("change_flavour", single)
+        self.assertIn("the flavour changes", self.of_stack(changed).reason)
+        level = {"instantiationLevelId": "busy", "additionalParams": SINGLE}
+        self.run_and_check("scale_to_level", level)
         end = self.dry_run("terminate", FORCEFUL)
         self.assertEqual(
             self.resources(), named(end, ActionType.DELETE, SERVER, VOLUME)

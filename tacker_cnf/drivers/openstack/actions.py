@@ -140,31 +140,20 @@ class StackPlan:
 
     def _list_update(self) -> Iterator[Action]:
         observed = self.observed
+        reason = self._update_reason()
         if observed is None:
-            yield self._of_stack(ActionType.PATCH, self._update_reason())
+            yield self._of_stack(ActionType.PATCH, reason)
             return
         if (
             observed.changes
             or observed.added
             or observed.removed
+            or observed.obsolete
             or observed.has_failed
         ):
-            yield self._of_stack(
-                ActionType.PATCH, self._update_reason(), observed.changes
-            )
-        for vdu, count in observed.added.items():
-            for _ in range(count):
-                yield Action(
-                    type=ActionType.CREATE,
-                    kind=inventory.SERVER,
-                    name=vdu,
-                    reason="the VDU has too few VNFCs",
-                    vdu_id=vdu,
-                )
-        for vnfc in observed.removed:
-            for resource in (vnfc.server, *vnfc.volumes.values()):
-                reason = "the VDU has too many VNFCs"
-                yield _of_vnfc(ActionType.DELETE, resource, vnfc, reason)
+            yield self._of_stack(ActionType.PATCH, reason, observed.changes)
+        yield from _list_created(observed)
+        yield from _list_deleted(observed)
         yield from _list_patches(observed)
 
     def _list_switched(self) -> Iterator[Action]:
@@ -235,9 +224,32 @@ class StackPlan:
         yield from self.observed.warnings if self.observed else ()
 
 
+def _list_created(observed: ObservedStack) -> Iterator[Action]:
+    for vdu, count in observed.added.items():
+        for _ in range(count):
+            yield Action(
+                type=ActionType.CREATE,
+                kind=inventory.SERVER,
+                name=vdu,
+                reason="the VDU has too few VNFCs",
+                vdu_id=vdu,
+            )
+
+
+def _list_deleted(observed: ObservedStack) -> Iterator[Action]:
+    for resource in observed.resources:
+        if resource.physical_id in observed.obsolete:
+            reason = "the new template does not have it"
+            yield _of_resource(ActionType.DELETE, resource, reason)
+    for vnfc in observed.removed:
+        for resource in (vnfc.server, *vnfc.volumes.values()):
+            reason = "the VDU has too many VNFCs"
+            yield _of_vnfc(ActionType.DELETE, resource, vnfc, reason)
+
+
 def _list_patches(observed: ObservedStack) -> Iterator[Action]:
     """List the servers of VDUs whose parameters change."""
-    removed = {vnfc.id for vnfc in observed.removed}
+    removed = {vnfc.id for vnfc in observed.removed} | observed.obsolete
     for vnfc in observed.vnfcs:
         changes = tuple(_changes_of(vnfc.vdu_id, observed.changes))
         if changes and vnfc.id not in removed:

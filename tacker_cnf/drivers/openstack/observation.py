@@ -3,34 +3,30 @@ would send.
 
 Heat's preview of an update reports resources as replaced whose properties
 refer to other resources; so only its verdict is used, and the changes are
-those of the parameters and of the template.
+those of the parameters, the template and its files.
 """
 
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from tacker_cnf import errors
-from tacker_cnf.drivers import field_changes
 from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.openstack import (
     healing,
     operational_state,
     scale_in,
     server_deletion,
+    stack_changes,
 )
 from tacker_cnf.drivers.openstack.inventory import Vnfc
 from tacker_cnf.drivers.openstack.nova import Nova
 from tacker_cnf.drivers.openstack.stack_fields import StackFields, read
 from tacker_cnf.drivers.openstack.stack_task import StackTask
-from tacker_cnf.drivers.openstack.stacks import Resource, Stack
+from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
 from tacker_cnf.lcm.change import State
 from tacker_cnf.lcm.vnf_plan import FieldChange
 from tacker_cnf.vnfd.base_hot import BaseHot
-
-#: how Heat shows the value of a hidden parameter
-HIDDEN_PARAMETER: Final = "******"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,6 +45,8 @@ class ObservedStack:
     #: VDU -> number of its new VNFCs
     added: Mapping[str, int] = dataclasses.field(default_factory=dict)
     removed: tuple[Vnfc, ...] = ()
+    #: ids of the resources that are not in its new template
+    obsolete: frozenset[str] = frozenset()
     #: ids of the servers and volumes that a heal replaces
     replaced: frozenset[str] = frozenset()
     #: ids of the servers that are started or stopped
@@ -79,7 +77,9 @@ class StackObserver:
         """Read the stack alone, for its deletion or replacement."""
         if stack is None:
             return ObservedStack(exists=False)
-        tree = self._stack_task.heat.tree(stack)
+        return self._of_tree(stack, self._stack_task.heat.tree(stack))
+
+    def _of_tree(self, stack: Stack, tree: Tree) -> ObservedStack:
         return ObservedStack(
             exists=True,
             resources=tuple(r for r in tree.resources if r.physical_id),
@@ -109,9 +109,12 @@ class StackObserver:
         self, stack: Stack, fields: StackFields
     ) -> ObservedStack:
         """Observe an update of the stack, which may scale it."""
-        found = self.observe(stack)
+        tree = self._stack_task.heat.tree(stack)
+        found = self._of_tree(stack, tree)
+        obsolete = self._obsolete(stack, fields, tree)
+        kept = [v for v in found.vnfcs if v.id not in obsolete]
         desired = self._change.state
-        counts = Counter(vnfc.vdu_id for vnfc in found.vnfcs)
+        counts = Counter(vnfc.vdu_id for vnfc in kept)
         added = {
             vdu: count - counts[vdu]
             for vdu, count in desired.counts.items()
@@ -121,9 +124,24 @@ class StackObserver:
             found,
             has_failed=stack.has_failed,
             added=added,
-            removed=tuple(self._removed(found.vnfcs, desired)),
+            obsolete=obsolete,
+            removed=tuple(self._removed(kept, desired)),
             changes=tuple(self._changes(stack, fields)),
             warnings=tuple(self._verdict(stack, fields)),
+        )
+
+    def _obsolete(
+        self, stack: Stack, fields: StackFields, tree: Tree
+    ) -> frozenset[str]:
+        """Return the ids of what the new template of the stack lacks."""
+        body = self._stack_task.update_body(stack, fields)
+        if "template" not in body:
+            return frozenset()
+        wanted = read(body["template"]).get("resources") or {}
+        return frozenset(
+            resource.physical_id
+            for resource in tree.resources
+            if tree.ancestors(resource)[-1].name not in wanted
         )
 
     def _removed(
@@ -182,21 +200,17 @@ class StackObserver:
     ) -> Iterator[FieldChange]:
         """Compare template and parameters of the stack with new ones."""
         body = self._stack_task.update_body(stack, fields)
+        template, files = self._stack_task.heat.template(stack)
+        templates = [template]
         if "template" in body:
-            current, _ = self._stack_task.heat.template(stack)
-            yield from field_changes.compare(
-                read(current).get("resources"),
-                read(body["template"]).get("resources"),
-                "template.resources",
+            templates.append(body["template"])
+            yield from stack_changes.compare_templates(
+                template, body["template"], "template"
             )
-        before = {**stack.parameters, "nfv": stack.nfv}
-        after = {"nfv": stack.nfv} | body["parameters"]
-        for name, value in after.items():
-            path = f"parameters.{name}"
-            if before.get(name) == HIDDEN_PARAMETER:
-                yield field_changes.hidden(path, before[name], value)
-            elif name == "nfv" or str(before.get(name)) != str(value):
-                yield from field_changes.compare(before.get(name), value, path)
+            yield from stack_changes.compare_files(files, body["files"])
+        yield from stack_changes.compare_parameters(
+            {"nfv": {}, **stack.parameters}, body["parameters"], *templates
+        )
 
     def _verdict(self, stack: Stack, fields: StackFields) -> Iterator[str]:
         """Return why Heat would reject an update, if it would."""

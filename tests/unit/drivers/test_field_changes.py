@@ -61,3 +61,64 @@ class TestCompare(testtools.TestCase):
             [("users", {"name": "me"}, None)],
             compared({"users": {"name": "me", "password": "secret"}}, {}),
         )
+
+    def test_secrets_above_and_with_dots_are_hidden(self) -> None:
+        both = ("***", "***")
+        for before, after, path in (
+            (
+                {"data": {"tls.key": "1"}},
+                {"data": {"tls.key": "2"}},
+                "tls.key",
+            ),
+            (
+                {"credentials": {"key": 1}},
+                {"credentials": {"key": 2}},
+                "credentials",
+            ),
+            ({"password": {"a": [1]}}, {"password": {"a": [2]}}, "password"),
+            (
+                {"accessInfo": {"any": 1, "region": "a"}},
+                {"accessInfo": {"any": 2, "region": "a"}},
+                "accessInfo.any",
+            ),
+            (
+                {"accessInfo": {"x": [{"any": 1}]}},
+                {"accessInfo": {"x": [{"any": 2}]}},
+                "accessInfo.x",
+            ),
+        ):
+            (change,) = compared(before, after)
+            self.assertEqual(both, change[1:])
+            self.assertTrue(change[0].endswith(path), change[0])
+        self.assertEqual(
+            [("accessInfo", None, {"region": "a"})],
+            compared({}, {"accessInfo": {"any": 1, "region": "a"}}),
+        )
+
+    def test_pairs_are_hidden_in_lists_without_names(self) -> None:
+        secret = {"name": "DB_PASSWORD", "value": "one"}
+        self.assertEqual(
+            [
+                ("env[0].name", "DB_PASSWORD", "OTHER"),
+                ("env[0].value", "***", "***"),
+            ],
+            compared(
+                {"env": [secret, {"value": "x"}]},
+                {"env": [{"name": "OTHER", "value": "1"}, {"value": "x"}]},
+            ),
+        )
+
+    def test_another_order(self) -> None:
+        first, second = {"name": "a"}, {"name": "b"}
+        self.assertEqual(
+            [("init", ["a", "b"], ["b", "a"])],
+            compared({"init": [first, second]}, {"init": [second, first]}),
+        )
+
+    def test_names_that_are_not_unique(self) -> None:
+        before = [{"name": "dns", "port": 53}, {"name": "dns", "port": 54}]
+        after = [{"name": "dns", "port": 53}, {"name": "dns", "port": 55}]
+        self.assertEqual(
+            [("ports[1].port", 54, 55)],
+            compared({"ports": before}, {"ports": after}),
+        )
