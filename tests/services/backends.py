@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import unittest
 import uuid
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ RABBIT = os.environ.get(
 REQUIRED = os.environ.get("TACKER_CNF_SERVICES") == "required"
 
 
-def skip_or_fail(case: testtools.TestCase, reason: str) -> None:
+def skip_or_fail(case: unittest.TestCase, reason: str) -> None:
     """Skip a test, or let it fail where every server is required."""
     if REQUIRED:
         case.fail(reason)

@@ -1,0 +1,75 @@
+"""The sample driver and the Kubernetes driver run the conformance suite."""
+
+from typing import Final
+
+import fixtures
+
+from tacker_cnf.drivers.base import RegisteredVim
+from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
+from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
+from tacker_cnf.testing import driver_conformance
+from tacker_cnf.testing.vnf_operation import Target
+from tests.fixtures.cluster import Cluster
+from tests.fixtures.driver_target import UnpackedSample
+from tests.fixtures.ports import ReservedPort
+from tests.fixtures.sample_driver import DirectoryDriver
+
+#: the manifests of flavour small
+MANIFESTS: Final = ("configmap", "secret", "deployment")
+
+
+class TestDirectoryDriver(
+    fixtures.TestWithFixtures, driver_conformance.DriverConformance
+):
+    def create_target(self) -> Target:
+        sample = self.useFixture(UnpackedSample())
+        root = sample.folder / "vim"
+        root.mkdir()
+        return Target(
+            driver=DirectoryDriver(sample.conf),
+            vim=RegisteredVim("a-vim", "directory", str(root), {}, {}, {}),
+            unreachable_url=str(root / "missing"),
+            package=sample.package,
+            request=InstantiateVnfRequest(
+                flavour_id="simple", instantiation_level_id="busy"
+            ),
+            aspect_id="web_aspect",
+            vnfc_kind="File",
+        )
+
+
+class TestKubernetesDriver(
+    fixtures.TestWithFixtures, driver_conformance.DriverConformance
+):
+    def create_target(self) -> Target:
+        cluster = self.useFixture(Cluster())
+        sample = self.useFixture(UnpackedSample())
+        sample.conf.set_override("failure_grace", 0.2, "kubernetes")
+        credentials = {
+            "bearer_token": cluster.sandbox.token,
+            "ssl_ca_cert": cluster.sandbox.ca_pem,
+        }
+        parameters = {
+            "namespace": cluster.namespace(),
+            "lcm-kubernetes-def-files": [
+                f"Files/kubernetes/{name}.yaml" for name in MANIFESTS
+            ],
+        }
+        unused = self.useFixture(ReservedPort()).port
+        return Target(
+            driver=KubernetesDriver(sample.conf),
+            vim=RegisteredVim(
+                id="a-vim",
+                type="kubernetes",
+                auth_url=cluster.sandbox.endpoint,
+                auth_cred=credentials,
+                vim_project={},
+                extra={},
+            ),
+            unreachable_url=f"https://127.0.0.1:{unused}",
+            package=sample.package,
+            request=InstantiateVnfRequest(
+                flavour_id="small", additional_params=parameters
+            ),
+            aspect_id="web_aspect",
+        )
