@@ -160,9 +160,11 @@ class StackObserver:
         body = self._stack_task.update_body(stack, fields)
         template, files = self._stack_task.heat.template(stack)
         templates = [template]
-        if "template" in body:
-            templates.append(body["template"])
-            yield from stack_changes.compare_templates(*templates, "template")
+        if new := body.get("template"):
+            templates.append(new)
+            yield from stack_changes.compare_templates(
+                template, new, "template"
+            )
             yield from stack_changes.compare_files(files, body["files"])
         yield from stack_changes.compare_parameters(
             {"nfv": {}, **stack.parameters}, body["parameters"], *templates
