@@ -1,15 +1,49 @@
 """Dry runs on Kubernetes: changes by others, limits, retries, bad requests."""
 
-from typing import Any, Final
+import re
+from typing import Any, ClassVar, Final
+
+import yaml
 
 from tacker_cnf.lcm.vnf_plan import ActionType, FieldChange, VnfPlan
 from tests.fixtures import waiting
 from tests.fixtures.cluster import APPS, CORE
 from tests.fixtures.vnfm import SAMPLES, ApiCase, Response
 from tests.functional.test_cnf_budgets import BudgetCase
-from tests.functional.test_cnf_change_package import ChangeCase
+from tests.functional.test_cnf_change_package import CONFIG, ChangeCase
 from tests.functional.test_cnf_plans import DryRunCase
+from tests.functional.test_cnf_update import workloads
 
+#: Deployments that no VDU has: the last one is valid
+ODD: Final = "\n---\n".join(
+    f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: odd-{number}}}
+spec:
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: odd-{number}}}}}
+  template:
+    metadata: {{labels: {{app: odd-{number}}}}}
+    spec:
+      containers: {containers}
+"""
+    for number, (replicas, containers) in enumerate(
+        (
+            ("'3'", "[{name: a, image: a}]"),
+            ("1", "x"),
+            (
+                "1",
+                "[{name: a, image: a, resources: {requests: {cpu: 1Mib}}}]",
+            ),
+            ("1", "[{name: a, image: a, resources: {requests: [cpu]}}]"),
+            (
+                "null",
+                "[{name: a, image: a, resources: {limits: {memory: 1Gi}}}]",
+            ),
+        )
+    )
+)
 SCALE: Final = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
 FORCEFUL: Final = {"terminationType": "FORCEFUL"}
 
@@ -105,12 +139,7 @@ class TestInstantiation(DryRunCase, ApiCase):
         self.assertIn("already exists", warning)
 
     def test_a_quota_that_does_not_suffice(self) -> None:
-        place = f"{CORE}/namespaces/{self.vnfm.namespace}/resourcequotas"
-        quota = {
-            "metadata": {"name": "small"},
-            "spec": {"hard": {"pods": "2"}},
-        }
-        self.cluster.call("POST", place, quota)
+        self.quota(pods="2")
         warnings = self.plan().warnings
         self.assertIn(
             "ResourceQuota small allows 2 more of pods, and the new pods "
@@ -126,6 +155,33 @@ class TestInstantiation(DryRunCase, ApiCase):
         plan = self.dry_run(vnf, "instantiate", self.vnfm.request())
         self.assertIn("The cluster would reject", plan.warnings[0])
         self.assertIn("Files/kubernetes/configmap.yaml", plan.warnings[0])
+
+    def quota(self, **hard: str) -> None:
+        place = f"{CORE}/namespaces/{self.vnfm.namespace}/resourcequotas"
+        body = {"metadata": {"name": "small"}, "spec": {"hard": hard}}
+        self.cluster.call("POST", place, body)
+
+    def test_odd_objects(self) -> None:
+        cron = (
+            "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: cron}\n"
+            "spec: {schedule: '* * * * *', jobTemplate: {spec: {template: "
+            "{spec: {restartPolicy: Never, containers: [{name: a, image: a, "
+            "resources: {limits: {memory: 8Gi}}}]}}}}}\n---\n"
+        )
+        vnf = self.vnfm.create_with_files(configmap=cron + ODD)
+        for hard in ({}, {"requests.memory": "512Mi", "services": "0"}):
+            if hard:
+                self.quota(**hard)
+            plan = self.dry_run(vnf, "instantiate", self.vnfm.request())
+            self.assertEqual(
+                [f"Deployment odd-{number}" for number in range(4)],
+                re.findall(r"would reject (Deployment odd-.)", str(plan)),
+            )
+        self.assertIn(
+            "ResourceQuota small allows 536870912 more of requests.memory, "
+            "and the new pods need 1073741824.",
+            plan.warnings,
+        )
 
     def test_an_unreachable_cluster(self) -> None:
         vim = self.cluster.vim()
@@ -175,6 +231,109 @@ class TestFailedOperations(ChangeCase, DryRunCase):
         self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
         self.check_done(before, rollback.actions)
         self.assertEqual(start.keys(), self.contents().keys())
+
+    def fail_at_front(self) -> Any:
+        """Change the package; the API server rejects a Deployment."""
+        new = workloads("after")
+        spec = new["front"]["spec"]
+        labels = {"app": "other"}
+        spec["selector"]["matchLabels"] = labels
+        spec["template"]["metadata"]["labels"] = labels
+        op_occ = self.change(self.with_workloads(new))
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
+        self.assertIn("immutable", op_occ["error"]["detail"])
+        return op_occ
+
+    def test_a_retry_after_the_configuration_was_written(self) -> None:
+        op_occ = self.fail_at_front()
+        front = f"namespaces/{self.vnfm.namespace}/deployments/front"
+        body = self.cluster.call("GET", f"{APPS}/{front}")
+        self.cluster.call("DELETE", f"{APPS}/{front}")
+        labels = body["spec"]["selector"]["matchLabels"]
+        labels["app"] = "other"
+        body["spec"]["template"]["metadata"]["labels"] |= labels
+        del body["metadata"]["resourceVersion"], body["metadata"]["uid"]
+        self.cluster.call("POST", f"{APPS}/{front}".rpartition("/")[0], body)
+        before = self.bodies()
+        plan = self.decision(op_occ, "retry")
+        self.assertIn(
+            (ActionType.PATCH, "StatefulSet", "store"), changes(plan)
+        )
+        self.assertNotIn("ConfigMap", {c[1] for c in changes(plan)})
+        end = self.vnfm.decide(op_occ["id"], "retry")
+        self.assertEqual("COMPLETED", end["operationState"], str(end))
+        self.check_done(before, plan.actions)
+
+    def test_a_rollback_before_the_pods_restart(self) -> None:
+        op_occ, before = self.fail_at_front(), self.bodies()
+        plan = self.decision(op_occ, "rollback")
+        self.assertIn("ConfigMap", {c[1] for c in changes(plan)})
+        self.vnfm.decide(op_occ["id"], "rollback")
+        self.check_done(before, plan.actions)
+
+
+class TestLostWorkloads(ChangeCase, DryRunCase, ApiCase):
+    def delete(self, resource: str, name: str, prefix: str = APPS) -> None:
+        place = f"namespaces/{self.vnfm.namespace}/{resource}/{name}"
+        self.cluster.call("DELETE", f"{prefix}/{place}")
+
+    def test_a_stateful_set(self) -> None:
+        self.delete("statefulsets", "store")
+        response = self.vnfm.task(
+            self.instance_id,
+            "change_vnfpkg?dry_run=true",
+            self.request(self.after()),
+        )
+        self.assert_problem(
+            422, response, "StatefulSet store no longer exists"
+        )
+
+    def test_a_pod(self) -> None:
+        self.delete("pods", "probe", CORE)
+        waiting.until(lambda: "probe" not in self.pods(), "the deletion")
+        request, before = self.request(self.after()), self.bodies()
+        plan = self.dry_run(self.instance_id, "change_vnfpkg", request)
+        self.assertIn((ActionType.CREATE, "Pod", "probe"), changes(plan))
+        self.vnfm.run(self.instance_id, "change_vnfpkg", request)
+        self.check_done(before, plan.actions)
+
+
+class TestObjectsThatStay(ChangeCase, DryRunCase):
+    """A claim with another manifest, and what pods of before still read."""
+
+    claim: ClassVar[str] = """
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: %s}}
+"""
+    files: ClassVar[dict[str, str]] = {"other": CONFIG % "Hi" + claim % "1Mi"}
+
+    def test_they_are_unchanged(self) -> None:
+        new = workloads("after")
+        for name in ("store", "cache", "probe"):
+            spec = new[name]["spec"]
+            spec = spec.get("template", {}).get("spec", spec)
+            spec.pop("volumes", None)
+            for container in spec["containers"]:
+                for field in ("env", "envFrom", "volumeMounts"):
+                    container.pop(field, None)
+        vnfd_id = self.package(
+            "cnf-update-after",
+            **{
+                "workloads": yaml.safe_dump_all(new.values()),
+                "configuration-2": CONFIG.replace("other", "update") % "Bye",
+                "other": CONFIG % "Hi" + self.claim % "2Mi",
+            },
+        )
+        request, before = self.request(vnfd_id), self.bodies()
+        plan = self.dry_run(self.instance_id, "change_vnfpkg", request)
+        self.assertEqual((), plan.warnings)
+        self.change_completed(vnfd_id)
+        self.check_done(before, plan.actions)
 
 
 class TestRequests(DryRunCase, ApiCase):

@@ -18,6 +18,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     with_size,
 )
+from tacker_cnf.drivers.kubernetes.marks import Mark
 from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.plan import ManifestChange, ObjectPlan
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
@@ -27,6 +28,7 @@ from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 #: reason of workloads that only restart
 READS: Final = "its pods read what changes"
+RESTARTED: Final = "the operation that is undone has restarted it"
 MISSING: Final = "it does not exist"
 DIFFERS: Final = "its manifest differs"
 NOT_WANTED: Final = "the new state does not have it"
@@ -48,6 +50,10 @@ class ObjectStates:
     pods: frozenset[tuple[str, str]] | None = None
     #: objects and pods that an earlier attempt has created again
     replaced: frozenset[Key] = frozenset()
+    #: objects that the new state does not have, but that pods still need
+    used: frozenset[Key] = frozenset()
+    #: whether the cluster was read, so that the objects have their marks
+    are_live: bool = False
 
     def is_kept(self, key: Key) -> bool:
         """Return whether a heal of the whole VNF leaves an existing object."""
@@ -188,11 +194,14 @@ class ActionLister:
         for manifest in plan.applied:
             yield from self._list_patch(manifest, MISSING)
         for config in plan.written:
-            if self._is_written(config.key):
-                yield self._write_action(config.after)
+            yield from self._list_write(config)
         created = () if plan.mark.undoes else plan.created
-        changed = [c.after for c in plan.written if self._has_changed(c)]
-        new_objects = {(m.kind, m.name) for m in (*created, *changed)}
+        written = (
+            config.after
+            for config in plan.written
+            if config.changes_content(before.get(config.key), self._mark)
+        )
+        new_objects = {(m.kind, m.name) for m in (*created, *written)}
         yield from self._list_rolled(new_objects)
         for restart in plan.restarted:
             yield from self._list_restart(restart, new_objects)
@@ -200,7 +209,9 @@ class ActionLister:
         for manifest in plan.scaled:
             if manifest.key not in rolled:  # else listed with its size
                 yield from self._list_scaled(manifest)
-        obsolete = plan.obsolete(before)
+        obsolete = plan.obsolete(
+            k for k in before if k not in self.states.used
+        )
         owners = [key for key in obsolete if key[1] in POD_OWNER_KINDS]
         others = [key for key in obsolete if key not in owners]
         yield from self._list_keys(
@@ -228,8 +239,19 @@ class ActionLister:
     ) -> Iterator[Action]:
         if manifest.key not in self.states.before:
             yield _action(ActionType.CREATE, manifest, reason_to_create)
-        elif changes := self._changes(manifest):
+        elif manifest.kind not in RETAINED_KINDS and (
+            changes := self._changes(manifest)
+        ):
             yield _action(ActionType.PATCH, manifest, DIFFERS, changes)
+
+    @property
+    def _mark(self) -> Mark:
+        """The mark of the operation. Without the marks of the objects, an
+        operation that is undone counts as one that has changed all of them.
+        """
+        mark = self.plan.mark
+        undoes = mark.undoes and self.states.are_live
+        return dataclasses.replace(mark, undoes=undoes)
 
     def _changes(self, manifest: Manifest) -> tuple[FieldChange, ...]:
         """Compare the fields of an object that clients set."""
@@ -239,43 +261,20 @@ class ActionLister:
             _fields(self.states.after[manifest.key]),
         )
 
-    def _is_written(self, key: Key) -> bool:
+    def _list_write(self, config: ManifestChange) -> Iterator[Action]:
+        key, manifest = config.key, config.after
         before = self.states.before.get(key)
-        return before is None or not content.is_same_content(
-            before, self.states.after[key]
-        )
-
-    def _has_changed(self, config: ManifestChange) -> bool:
-        """Return whether this or an earlier attempt changes the content of a
-        ConfigMap or Secret that pods read.
-        """
-        before = self.states.before.get(config.key)
-        if self._is_written(config.key) or self._has_mark(before):
-            return True
-        return not self.plan.mark.undoes and not content.is_same_content(
-            config.before.body, config.after.body
-        )
-
-    def _has_mark(self, before: Object | None) -> bool:
-        return before is not None and self.plan.mark.is_on(before)
-
-    def _has_restarted(self, key: Key) -> bool:
-        """Return whether an earlier attempt has changed a workload so that
-        its pods restart.
-        """
-        return marks.mark_of(self.states.before[key]) == str(self.plan.mark)
-
-    def _write_action(self, manifest: Manifest) -> Action:
-        key = manifest.key
-        if key not in self.states.before:
-            return _action(ActionType.CREATE, manifest, MISSING)
-        changes = _compare(
-            manifest.kind,
-            content.content_of(self.states.before[key]),
-            content.content_of(self.states.after[key]),
-        )
-        reason = "its content differs"
-        return _action(ActionType.PATCH, manifest, reason, changes)
+        after = self.states.after.get(key)
+        if before is None:
+            yield _action(ActionType.CREATE, manifest, MISSING)
+        elif after and not content.is_same_content(before, after):
+            changes = _compare(
+                manifest.kind,
+                content.content_of(before),
+                content.content_of(after),
+            )
+            reason = "its content differs"
+            yield _action(ActionType.PATCH, manifest, reason, changes)
 
     def _list_rolled(self, changed: Iterable[Reference]) -> Iterator[Action]:
         """List the Deployments with another manifest, and those whose pods
@@ -284,44 +283,56 @@ class ActionLister:
         for manifest in self.plan.rolled:
             if changes := self._changes(manifest):
                 yield _action(ActionType.PATCH, manifest, DIFFERS, changes)
-            elif self._has_restarted(manifest.key):
-                continue
-            elif _reading_containers(manifest.body, changed):
+            elif self._marks_template(manifest) and _reads(
+                manifest.body, changed
+            ):
                 yield _action(ActionType.PATCH, manifest, READS)
+
+    def _marks_template(self, manifest: Manifest) -> bool:
+        """Return whether a Deployment gets a mark that its pods do not have;
+        if changes are undone, it gets its former one, by its manifest.
+        """
+        template = self.states.before[manifest.key]["spec"]["template"]
+        return not self._mark.undoes and marks.mark_of(template) != str(
+            self._mark
+        )
 
     def _list_restart(
         self, restart: ManifestChange, changed: Iterable[Reference]
     ) -> Iterator[Action]:
-        """List the restart of a workload, if it has another image or reads an
-        object that changes.
+        """List the restart of a workload, if it has another image, reads an
+        object that changes, or was restarted by the operation that is undone.
         """
-        before = self.states.before.get(restart.key)
-        if before is None:
-            if restart.after.kind == "Pod":
-                yield _action(ActionType.CREATE, restart.after, MISSING)
+        manifest, mark = restart.after, self._mark
+        live = self.states.before.get(restart.key)
+        if live is None:
+            if manifest.kind == "Pod" and pod_update.replaces_lost(
+                restart.before, manifest, changed
+            ):
+                yield _action(ActionType.CREATE, manifest, MISSING)
             return
-        images = pod_update.changed_images(
-            before["spec"], restart.after.body["spec"]
-        )
-        has_restarted = self._has_restarted(restart.key)
-        containers = (
-            frozenset()
-            if has_restarted
-            else _reading_containers(before, changed)
-        )
+        is_pod = manifest.kind == "Pod"
+        images = pod_update.changed_images(live["spec"], manifest.body["spec"])
+        is_done = marks.mark_of(live) == str(mark)
+        if (mark.undoes and not mark.is_on(live)) or (
+            is_done and (is_pod or not images)
+        ):
+            return
+        containers = pod_references.reading_containers(live["spec"], changed)
+        reads = containers if is_pod else _reads(live, changed)
         reasons = [
             *(["its images differ"] if images else []),
-            *([READS] if containers else []),
+            *([READS] if reads else []),
         ]
-        is_new = restart.after.kind == "Pod" and pod_update.needs_new_pod(
-            images, containers
-        )
+        if not is_pod and mark.is_on(live):
+            reasons = reasons or [RESTARTED]
+        is_new = is_pod and pod_update.needs_new_pod(images, containers)
         if reasons:
             yield _action(
                 ActionType.RECREATE if is_new else ActionType.PATCH,
-                restart.after,
+                manifest,
                 ", and ".join(reasons),
-                () if is_new else tuple(_image_changes(before, images)),
+                () if is_new else tuple(_image_changes(live, images)),
             )
 
     def list_warnings(self) -> Iterator[str]:
@@ -369,11 +380,9 @@ def _fields(body: Object) -> Object:
     return fields
 
 
-def _reading_containers(
-    body: Object, changed: Iterable[Reference]
-) -> frozenset[str]:
-    spec = pod_update.pod_spec_of(body["spec"])
-    return pod_references.reading_containers(spec, changed)
+def _reads(workload: Object, changed: Iterable[Reference]) -> bool:
+    spec = workload["spec"]["template"]["spec"]
+    return not pod_references.pod_reads(spec).isdisjoint(changed)
 
 
 def _image_changes(body: Object, images: Object) -> Iterator[FieldChange]:

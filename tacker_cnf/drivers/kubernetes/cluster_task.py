@@ -123,9 +123,7 @@ class ClusterTask:
                 f"{manifest.kind} {manifest.name} exists in the cluster and "
                 "does not belong to this VNF instance."
             )
-        if manifest.kind not in RETAINED_KINDS and not _is_up_to_date(
-            manifest, found
-        ):
+        if needs_apply(manifest, found):
             self._apply(resource, manifest, found)
 
     def _apply(self, resource: Any, manifest: Manifest, found: Object) -> None:
@@ -323,6 +321,13 @@ def _is_stored(resource: Any) -> bool:
     reviews (TokenReview, SubjectAccessReview) and commands (Binding).
     """
     return {"list", "delete"} <= set(resource.verbs)
+
+
+def needs_apply(manifest: Manifest, found: Object) -> bool:
+    """Return whether the manifest of an existing object is applied."""
+    return manifest.kind not in RETAINED_KINDS and not _is_up_to_date(
+        manifest, found
+    )
 
 
 def _is_up_to_date(manifest: Manifest, found: Object) -> bool:

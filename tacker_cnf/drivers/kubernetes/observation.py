@@ -19,7 +19,10 @@ from tacker_cnf.drivers.kubernetes import (
 from tacker_cnf.drivers.kubernetes.actions import ObjectStates
 from tacker_cnf.drivers.kubernetes.api_errors import Forbidden, NotFound
 from tacker_cnf.drivers.kubernetes.client import DRY_RUN
-from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
+from tacker_cnf.drivers.kubernetes.cluster_task import (
+    ClusterTask,
+    needs_apply,
+)
 from tacker_cnf.drivers.kubernetes.manifests import (
     CREATE_FIRST,
     Key,
@@ -91,7 +94,14 @@ def observe(
     return ObservedObjects(
         plan=plan,
         states=ObjectStates(
-            before=before, after=after, pods=pods, replaced=replaced
+            before=before,
+            after=after,
+            pods=pods,
+            replaced=replaced,
+            used=frozenset(
+                key for item in found for key in item.used_obsolete()
+            ),
+            are_live=True,
         ),
         warnings=tuple(warnings),
     )
@@ -149,11 +159,10 @@ class Observation:
             for manifest, body in cluster_task.all_owned()
         }
         self.pods = cluster_task.pods()
-        self.after = {m.key: m.body for m in cluster_task.rendered.existing}
+        manifests = {m.key: m.body for m in cluster_task.rendered.existing}
+        self.after = manifests | self.before
         if change.desired is not None:
             self._preview(replaces_all=change.replace == ALL)
-        for key in self._used_obsolete():
-            del self.before[key]
 
     def _preview(self, *, replaces_all: bool) -> None:
         """Have the API server check what the plan writes, as far as it can be
@@ -163,13 +172,16 @@ class Observation:
         for manifest in select((*plan.created, *plan.applied)):
             if manifest.key not in self.before:
                 self._check(manifest, self._create)
-            elif not replaces_all:
+            elif not replaces_all and needs_apply(
+                manifest, self.before[manifest.key]
+            ):
                 self._check(manifest, self._apply)
         for config in select(plan.written):
             self._preview_content(config.after)
         for manifest in select(plan.rolled):
             self._existing(manifest)
             self._check(manifest, self._replace)
+        self._check_restarted()
         self._preview_sizes(select(plan.scaled))
 
     def _preview_sizes(self, workloads: Iterable[Manifest]) -> None:
@@ -185,6 +197,16 @@ class Observation:
                 )
             elif rendered.exists(manifest) and manifest.key not in self.before:
                 self._check(manifest, self._create)
+
+    def _check_restarted(self) -> None:
+        """Check that the workloads to be restarted exist. A Pod is created
+        again.
+
+        :raises NotReady: one does not exist
+        """
+        for restart in self._cluster_task.select_own(self._plan.restarted):
+            if restart.after.kind != "Pod":
+                self._existing(restart.after)
 
     def _existing(self, manifest: Manifest) -> Object:
         """Return an object.
@@ -208,6 +230,8 @@ class Observation:
                 self._warn(manifest, error)
         except errors.VimRejected as error:
             self._warn(manifest, error)
+            if manifest.key not in self.before:
+                self.after.pop(manifest.key, None)
 
     def _warn(self, manifest: Manifest, error: errors.InfraError) -> None:
         self.warnings.append(
@@ -268,15 +292,14 @@ class Observation:
             ):
                 self.warnings.append(describe_immutable(manifest))
 
-    def _used_obsolete(self) -> Iterable[Key]:
+    def used_obsolete(self) -> Iterable[Key]:
         """Return the obsolete objects that are kept, since pods need them."""
         obsolete = self._plan.obsolete(self.before)
-        remaining = (
-            self.after.get(key, body)
-            for key, body in self.before.items()
-            if key not in obsolete
-        )
-        used = list_references((), remaining)
+        remaining = [
+            self.after[key] for key in self.before if key not in obsolete
+        ]
+        pods = [body for body in remaining if body["kind"] == "Pod"]
+        used = list_references(pods, remaining)
         return [
             (group, kind, name)
             for group, kind, name in obsolete

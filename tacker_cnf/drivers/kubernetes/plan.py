@@ -14,6 +14,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Rendered,
 )
 from tacker_cnf.drivers.kubernetes.marks import Mark
+from tacker_cnf.drivers.kubernetes.objects import Object
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +27,22 @@ class ManifestChange:
     @property
     def key(self) -> Key:
         return self.before.key
+
+    def changes_content(self, live: Object | None, mark: Mark) -> bool:
+        """Return whether an operation changes the content of a ConfigMap or
+        Secret that pods read, in this attempt or in an earlier one.
+
+        :param live: the object in the cluster; None: it does not exist
+        :param mark: that of the operation
+        """
+        if live is None:
+            return True
+        if mark.undoes and not mark.is_on(live):
+            return False
+        return mark.is_on(live) or not all(
+            content.is_same_content(body, self.after.body)
+            for body in (live, self.before.body)
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -69,6 +69,17 @@ def needs_new_pod(images: Object, containers: AbstractSet[str]) -> bool:
     return "initContainers" in images or not containers <= restarted
 
 
+def replaces_lost(
+    before: Manifest, after: Manifest, written: Iterable[Reference]
+) -> bool:
+    """Return whether an update creates a pod again that does not exist."""
+    old, new = before.body["spec"], after.body["spec"]
+    return bool(
+        pod_references.reading_containers(old, written)
+        or changed_images(old, new)
+    )
+
+
 class PodUpdate:
     """The update of one pod.
 
@@ -111,13 +122,10 @@ class PodUpdate:
         """Create a pod that does not exist, if this update or an earlier
         attempt of it replaces it; return whether it does.
         """
-        old, new = self._before.body["spec"], self._after.body
-        is_affected = pod_references.reading_containers(
-            old, written
-        ) or changed_images(old, new["spec"])
-        if is_affected:
+        is_replaced = replaces_lost(self._before, self._after, written)
+        if is_replaced:
             self._cluster_task.apply_manifests([self._manifest()])
-        return bool(is_affected)
+        return is_replaced
 
     def _replace(self, live: Object) -> None:
         name = live["metadata"]["name"]

@@ -25,11 +25,13 @@ def pods_of(body: Object) -> Iterator[Object]:
 
 
 def replicas_of(body: Object) -> int:
-    """Return the number of pods of a workload; of a DaemonSet, which depends
-    on the nodes, 1.
+    """Return the number of pods that a workload has at once; of a DaemonSet,
+    which depends on the nodes, 1; of a CronJob, which starts them later, 0.
     """
-    found: int = (body.get("spec") or {}).get("replicas", 1)
-    return found
+    if body.get("kind") == "CronJob":
+        return 0
+    found = _map(body.get("spec")).get("replicas")
+    return found if isinstance(found, int) else 1
 
 
 def list_warnings(
@@ -42,15 +44,18 @@ def list_warnings(
 
     :param new_pods: (pod or its template, number)
     """
+    found = [*_list(cluster, namespace)]
+    if not found:
+        return
     needed: defaultdict[str, Decimal] = defaultdict(Decimal)
     for template, count in new_pods:
         for name, amount in _needs(template):
             needed[name] += amount * count
-    for quota in _list(cluster, namespace):
+    for quota in found:
         status = quota.get("status", {})
         for name, limit in status.get("hard", {}).items():
             used = _parse(status.get("used", {}).get(name, 0))
-            free = _parse(limit) - used
+            free = max(_parse(limit) - used, Decimal(0))
             if needed[name] > free:
                 yield (
                     f"ResourceQuota {quota['metadata']['name']} allows "
@@ -60,23 +65,35 @@ def list_warnings(
 
 
 def _parse(quantity: Any) -> Decimal:
-    found: Decimal = parse_quantity(quantity)  # type: ignore[no-untyped-call]
+    """Parse a quantity; one that is not valid, which the API server rejects,
+    counts as 0.
+    """
+    try:
+        found: Decimal = parse_quantity(quantity)  # type: ignore[no-untyped-call]
+    except (ArithmeticError, TypeError, ValueError):
+        return Decimal(0)
     return found
 
 
 def _needs(template: Object) -> Iterator[tuple[str, Decimal]]:
     for name in POD_COUNTS:
         yield name, Decimal(1)
-    spec: Object = template.get("spec") or {}
-    for container in spec.get("containers") or ():
-        resources: Object = container.get("resources") or {}
-        for kind in ("requests", "limits"):
-            amounts: dict[str, Any] = resources.get(kind) or {}
-            for resource, amount in amounts.items():
-                value = _parse(amount)
-                yield f"{kind}.{resource}", value
-                if kind == "requests":  # the short name of the same quota
-                    yield resource, value
+    containers = _map(template.get("spec")).get("containers")
+    for container in containers if isinstance(containers, list) else ():
+        resources = _map(_map(container).get("resources"))
+        limits = _map(resources.get("limits"))
+        # a container requests its limit if it does not say otherwise
+        requests = {**limits, **_map(resources.get("requests"))}
+        for resource, amount in requests.items():
+            value = _parse(amount)
+            yield f"requests.{resource}", value
+            yield resource, value  # the short name of the same quota
+        for resource, amount in limits.items():
+            yield f"limits.{resource}", _parse(amount)
+
+
+def _map(value: Any) -> Object:
+    return value if isinstance(value, dict) else {}
 
 
 def _list(cluster: Cluster, namespace: str) -> Iterator[Object]:

@@ -115,21 +115,13 @@ class UpdateTask:
                 [self._mark.put_on(change.after)]
             )
             return True
-        new = content.content_of(change.after.body)
-        is_different = not content.is_same_content(live, change.after.body)
-        if self._mark.undoes and not self._mark.is_on(live):
-            return False
-        if is_different:
+        is_changed = change.changes_content(live, self._mark)
+        if is_changed and not content.is_same_content(live, change.after.body):
             if live.get("immutable"):
                 raise errors.VimRejected(describe_immutable(change.after))
+            new = content.content_of(change.after.body)
             self._patch(change.after, self._content_patch(live, new))
-        return (
-            is_different
-            or not content.is_same_content(
-                change.before.body, change.after.body
-            )
-            or self._mark.is_on(live)
-        )
+        return is_changed
 
     def _content_patch(self, live: Object, new: Object) -> Object:
         change: Object = {"metadata": {"annotations": {MARK: str(self._mark)}}}

@@ -202,10 +202,10 @@ class StackObserver:
         body = self._stack_task.update_body(stack, fields)
         template, files = self._stack_task.heat.template(stack)
         templates = [template]
-        if "template" in body:
-            templates.append(body["template"])
+        if new := body.get("template"):
+            templates.append(new)
             yield from stack_changes.compare_templates(
-                template, body["template"], "template"
+                template, new, "template"
             )
             yield from stack_changes.compare_files(files, body["files"])
         yield from stack_changes.compare_parameters(

@@ -86,14 +86,14 @@ def _compare(
     path: str,
 ) -> Iterator[FieldChange]:
     for name in sorted(hidden & {*before, *after}):
-        first, second = before.get(name), after.get(name)
-        if first != second:
-            yield field_changes.hidden(f"{path}.{name}", first, second)
-    shown, wanted = (
+        values = before.get(name), after.get(name)
+        if values[0] != values[1]:
+            yield field_changes.hidden(f"{path}.{name}", *values)
+    first, second = (
         {name: value for name, value in values.items() if name not in hidden}
         for values in (before, after)
     )
-    yield from field_changes.compare(shown, wanted, path)
+    yield from field_changes.compare(first, second, path)
 
 
 def _sections(text: str | None) -> dict[str, Any]:
