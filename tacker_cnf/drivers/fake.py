@@ -83,7 +83,7 @@ class FakeDriver:
                 for vnfc in existing
                 if replace != ALL and vnfc.id not in to_delete
             )
-        self._fill(task, {} if desired.is_stopped else desired.counts)
+        self._fill(task, desired.running_counts)
         return self._found(task)
 
     def observe(self, task: InfraTask, context: TaskContext) -> Observed:

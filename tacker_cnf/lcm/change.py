@@ -47,6 +47,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         """Whether no VNFC shall run."""
         return self.vnf_state is VnfOperationalState.STOPPED
 
+    @property
+    def running_counts(self) -> Mapping[str, int]:
+        """VDU -> number of VNFCs that shall run."""
+        return (
+            dict.fromkeys(self.counts, 0) if self.is_stopped else self.counts
+        )
+
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A change of a VNF instance from one state to another."""

@@ -9,6 +9,7 @@ import time
 import unittest
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import msgspec
@@ -21,12 +22,17 @@ from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.lcm_request import (
     HealVnfRequest,
+    OperateVnfRequest,
     ScaleType,
     ScaleVnfRequest,
     TerminateVnfRequest,
     TerminationType,
 )
-from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
+from tacker_cnf.sol.vnf_instance import (
+    VnfcResourceInfo,
+    VnfInstance,
+    VnfOperationalState,
+)
 from tacker_cnf.testing.vnf_operation import (
     InterruptingToken,
     Interruption,
@@ -40,6 +46,7 @@ KEEPING: Final = frozenset({ActionType.PATCH, ActionType.UNCHANGED})
 #: seconds between two searches for what is being deleted
 POLL_S: Final = 0.05
 
+Vdus = AbstractSet[str | None]
 #: the VNFCs of a VNF by their ids
 Vnfcs = Mapping[str, VnfcResourceInfo]
 
@@ -126,6 +133,14 @@ class DriverCase(unittest.TestCase):
         return ScaleVnfRequest(
             type=ScaleType.SCALE_IN, aspect_id=self.target.aspect_id
         )
+
+    def stop(self) -> SolType:
+        """Build the request to stop the VNF."""
+        return OperateVnfRequest(change_state_to=VnfOperationalState.STOPPED)
+
+    def start(self) -> SolType:
+        """Build the request to start the VNF."""
+        return OperateVnfRequest(change_state_to=VnfOperationalState.STARTED)
 
     def heal_one(self) -> SolType:
         """Build the request to heal a VNFC of a VDU that can be scaled."""
@@ -232,6 +247,16 @@ class DriverCase(unittest.TestCase):
         self.assertEqual(
             len(removed), len([k for k in kinds if k in DELETING])
         )
+
+    def check_planned(self, operation: VnfOperation, vdus: Vdus) -> None:
+        """Check that both plans of an operation concern these VDUs."""
+        for plan in (operation.plan(), operation.exact_plan()):
+            changing = [
+                action
+                for action in plan.actions
+                if action.type is not ActionType.UNCHANGED
+            ]
+            self.assertEqual(vdus, {action.vdu_id for action in changing})
 
     def check_complete(self, operation: VnfOperation) -> None:
         """Check that a completed operation would create and delete nothing

@@ -9,6 +9,7 @@ VIM. A test class inherits it and creates the target::
 import dataclasses
 import threading
 import uuid
+from collections import Counter
 
 from tacker_cnf import errors
 from tacker_cnf.lcm.change import Change, current_state
@@ -72,6 +73,32 @@ class DriverConformance(DriverCase):
     def test_heal_of_all_vnfcs(self) -> None:
         self.scaled_out()
         self.run_checked(self.heal_all())
+
+    def test_stop_and_start(self) -> None:
+        counts = Counter(
+            v.vdu_id for v in vnfcs_of(self.scaled_out()).values()
+        )
+        for request in (self.stop(), self.start()):
+            operation = self.operation(request)
+            self.check_planned(operation, counts.keys())
+            self.instance = operation.execute()
+            self.check_complete(operation)
+            again = vnfcs_of(operation.execute())
+            self.assertEqual(vnfcs_of(self.instance).keys(), again.keys())
+            state = current_state(self.instance)
+            assert state is not None
+            self.assertEqual(counts, Counter(state.counts))
+        self.assertEqual(counts, Counter(v.vdu_id for v in again.values()))
+
+    def test_stop_is_rolled_back(self) -> None:
+        counts = Counter(
+            v.vdu_id for v in vnfcs_of(self.scaled_out()).values()
+        )
+        operation = self.operation(self.stop())
+        operation.execute()
+        operation.roll_back()
+        restored = vnfcs_of(operation.execute()).values()
+        self.assertEqual(counts, Counter(vnfc.vdu_id for vnfc in restored))
 
     def test_terminate(self) -> None:
         self.scaled_out()

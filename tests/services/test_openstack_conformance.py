@@ -10,7 +10,12 @@ from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tacker_cnf.testing import driver_conformance
 from tacker_cnf.testing.vnf_operation import Target
 from tests.fixtures.driver_target import UnpackedSample
-from tests.fixtures.openstack import TIMEOUT_S, Project, read_settings
+from tests.fixtures.openstack import (
+    TIMEOUT_S,
+    Project,
+    read_settings,
+    require_cloud,
+)
 from tests.fixtures.openstack_vnf import a_link, a_point
 from tests.fixtures.ports import ReservedPort
 
@@ -39,3 +44,11 @@ class TestOpenstackDriver(
             vnfc_kind=SERVER,
             timeout=TIMEOUT_S,
         )
+
+    def test_stop_and_start(self) -> None:
+        require_cloud(self)
+        super().test_stop_and_start()
+
+    def test_stop_is_rolled_back(self) -> None:
+        require_cloud(self)
+        super().test_stop_is_rolled_back()

@@ -130,13 +130,15 @@ def _expected(state: State | None) -> Iterator[Vnfc]:
     if state and state.vnfcs is not None:
         yield from (Vnfc(vnfc.id, vnfc.vdu_id) for vnfc in state.vnfcs)
     elif state:
-        yield from (Vnfc("", vdu) for vdu in Counter(state.counts).elements())
+        yield from (
+            Vnfc("", vdu) for vdu in Counter(state.running_counts).elements()
+        )
 
 
 def _steps(task: base.InfraTask, existing: Iterable[Vnfc]) -> Iterator[Step]:
     """Compare the files that exist with those that shall exist."""
     desired = task.change.desired
-    missing = Counter(desired.counts if desired else {})
+    missing = Counter(desired.running_counts if desired else {})
     # a state that the VNF had has its VNFCs again
     former = {vnfc.id for vnfc in (desired and desired.vnfcs) or ()}
     for vnfc in sorted(existing, key=lambda vnfc: vnfc.id not in former):

@@ -82,13 +82,10 @@ def _former_sizes(
     current: State, scaled: Iterable[Manifest]
 ) -> Iterator[tuple[Key, Object]]:
     for manifest in scaled:
-        count = current.counts.get(manifest.vdu_id or "", 0)
-        stopped = current.is_stopped
+        count = current.running_counts.get(manifest.vdu_id or "", 0)
         yield (
             manifest.key,
-            with_size(
-                manifest.body, 0 if stopped else count, is_stopped=stopped
-            ),
+            with_size(manifest.body, count, is_stopped=current.is_stopped),
         )
 
 

@@ -220,9 +220,7 @@ def render(
         namespace=namespace,
         def_files=params.def_files,
         objects=tuple(sort_for_creation(objects)),
-        counts=dict.fromkeys(state.counts, 0)
-        if state.is_stopped
-        else state.counts,
+        counts=state.running_counts,
         is_stopped=state.is_stopped,
         previous_kinds=frozenset(params.object_kinds),
         vdu_mapping=params.vdu_mapping,
@@ -412,7 +410,7 @@ def _label_and_scale(
         _label(template, labels)
     sized = body["kind"] in SCALABLE or state.is_stopped
     if vdu_id and sized and isinstance(body.get("spec"), dict):
-        count = 0 if state.is_stopped else state.counts.get(vdu_id, 0)
+        count = state.running_counts.get(vdu_id, 0)
         body = with_size(body, count, is_stopped=state.is_stopped)
     return Manifest(body, vdu_id, manifest.file)
 
