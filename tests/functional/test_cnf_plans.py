@@ -101,7 +101,7 @@ class DryRunCase(CnfCase):
         healed = {
             name
             for name in planned[ActionType.RECREATE] - own
-            if name in before and name not in after
+            if name in before and is_replaced(before[name], after.get(name))
         }
         patched = {
             name
@@ -122,6 +122,10 @@ class DryRunCase(CnfCase):
 
 def uid(body: Any) -> str:
     return str(body["metadata"]["uid"])
+
+
+def is_replaced(before: Any, after: Any) -> bool:
+    return after is None or uid(before) != uid(after)
 
 
 def content(body: Any) -> Any:
