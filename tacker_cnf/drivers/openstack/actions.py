@@ -48,12 +48,11 @@ class StackPlan:
             reason = "the VNF shall have no stack"
             yield from self._list_whole(ActionType.DELETE, reason)
         elif self.heals_stack:
-            reason = "the whole VNF is healed"
-            yield from self._list_whole(ActionType.RECREATE, reason)
+            yield from self._list_creation("the whole VNF is healed")
         elif change.replace:
             yield from self._list_heal()
         elif change.current is None:
-            yield from self._list_creation()
+            yield from self._list_creation("the VNF is instantiated")
         elif self.task.has_operation:
             yield from self._list_update()
 
@@ -73,17 +72,26 @@ class StackPlan:
         observed = self.observed
         if observed is None or observed.exists:
             yield self._of_stack(kind, reason)
-        elif kind is not ActionType.DELETE:
-            yield self._of_stack(ActionType.CREATE, "it does not exist")
         for resource in observed.resources if observed else ():
             yield _of_resource(kind, resource, IN_STACK)
 
-    def _list_creation(self) -> Iterator[Action]:
-        reason = "the VNF is instantiated"
+    @property
+    def _removes_stack(self) -> bool:
+        """Whether the stack is deleted before a new one is created."""
+        return self.observed.is_removed if self.observed else self.heals_stack
+
+    def _list_creation(self, reason: str) -> Iterator[Action]:
+        """List the creation of the stack, or the update of one that an earlier
+        attempt has created.
+        """
         observed = self.observed
+        if self._removes_stack:
+            yield from self._list_whole(ActionType.RECREATE, reason)
+            return
         exists = observed is not None and observed.exists
         kind = ActionType.PATCH if exists else ActionType.CREATE
-        yield self._of_stack(kind, reason)
+        changes = observed.changes if observed else ()
+        yield self._of_stack(kind, reason, changes)
         for type_, name in observed.created if observed else ():
             yield Action(
                 type=ActionType.CREATE, kind=type_, name=name, reason=IN_STACK
@@ -94,6 +102,9 @@ class StackPlan:
             for vnfc in self._vnfcs_to_replace():
                 yield from self._list_replacement(vnfc)
             return
+        if changes := self.observed.changes:
+            reason = "the heal updates it"
+            yield self._of_stack(ActionType.PATCH, reason, changes)
         for found in self.observed.vnfcs:
             for resource in (found.server, *found.volumes.values()):
                 if resource.physical_id in self.observed.replaced:
@@ -189,7 +200,7 @@ class StackPlan:
             )
         if change.desired is None:
             yield "The volumes of the stack are deleted with their data."
-        elif self.heals_stack:
+        elif self._removes_stack:
             yield (
                 "The volumes of the stack are deleted with their data, and "
                 "the VNF is out of service until the new stack is complete."
