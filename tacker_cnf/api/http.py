@@ -221,9 +221,10 @@ def is_dry_run() -> bool:
             raise errors.BadRequest(
                 f"dry_run: {value!r} is not valid; use true or false."
             )
-    return bool(
-        pecan.request.GET.get(openapi_parameters.DRY_RUN.name) == "true"
-    )
+    values = pecan.request.GET.getall(openapi_parameters.DRY_RUN.name)
+    if len(values) > 1:
+        raise errors.BadRequest("dry_run: it is repeated; give it once.")
+    return "true" in values
 
 
 def check_accept(offers: Sequence[str]) -> str:

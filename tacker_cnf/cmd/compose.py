@@ -19,7 +19,7 @@ from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.nfvo.client import NfvoClient
 from tacker_cnf.nfvo.http import HttpNfvo
 from tacker_cnf.nfvo.local import LocalNfvo
-from tacker_cnf.nfvo.packages import NfvoPackages
+from tacker_cnf.nfvo.packages import NfvoPackages, OnboardedPackages
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.sol import base
 
@@ -81,6 +81,9 @@ def application(shared: Parts) -> "Wsgi":
     base.precompile_types()
     conductors = rpc.ConductorClient(shared.transport)
     packages = packages_of(shared)
+    onboarded: PackageSource = shared.catalogue
+    if shared.conf.nfvo.endpoint:
+        onboarded = OnboardedPackages(shared.catalogue)
     operations = OperationService(
         shared.store,
         packages,
@@ -105,14 +108,14 @@ def application(shared: Parts) -> "Wsgi":
             ),
             operations=operations,
             plans=PlanService(
+                shared.conf,
                 shared.store,
-                packages,
+                onboarded,
                 shared.drivers,
-                operations,
+                OperationService(
+                    shared.store, onboarded, shared.drivers, conductors
+                ),
                 LocalNfvo(shared.conf.nfvo.zones),
-                shared.conf.api.dry_run_timeout,
-                has_nfvo=bool(shared.conf.nfvo.endpoint),
-                best_effort=shared.conf.nfvo.fallback_best_effort,
             ),
             vims=VimService(shared.store, shared.drivers),
             subscriptions=SubscriptionService(

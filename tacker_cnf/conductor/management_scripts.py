@@ -91,13 +91,13 @@ class ManagementScripts:
         if change.current is None and change.desired is None:
             return None
         scripts = flavour_of(run.package.vnfd, change.state.flavour_id).scripts
-        forward = scripts.get(f"{run.operation.hook}_{phase}")
-        if not run.is_rollback:
-            return forward
-        # a compat module undoes its work without a rollback hook in the VNFD
-        has_compat = forward and self._compat_module(run, forward)
-        return scripts.get(_hook(run, phase)) or (
-            forward if has_compat else None
+        return compat.select_script(
+            scripts,
+            run.operation.hook,
+            phase,
+            run.package.path,
+            is_rollback=run.is_rollback,
+            replaces=self._limits.replace_reference_drivers,
         )
 
     def _compat_module(self, run: Run, script: str) -> str | None:

@@ -134,6 +134,28 @@ class NfvoPackages:
             )
 
 
+class OnboardedPackages:
+    """The packages that are onboarded here; those of the NFVO are not
+    fetched.
+    """
+
+    def __init__(self, catalogue: Packages) -> None:
+        self._catalogue = catalogue
+
+    def unpacked(self, vnfd_id: str) -> UnpackedPackage:
+        """Return an onboarded package.
+
+        :raises VnfdNotUsable: no package has this VNFD
+        """
+        try:
+            return self._catalogue.unpacked(vnfd_id)
+        except errors.VnfdNotUsable as error:
+            raise errors.VnfdNotUsable(
+                f"{error} A dry run does not fetch a package from an NFVO: "
+                "onboard it, or create a VNF instance of it."
+            ) from None
+
+
 class Content(io.RawIOBase):
     """A package content from the NFVO in chunks, its checksum verified."""
 

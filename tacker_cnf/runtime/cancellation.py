@@ -190,6 +190,25 @@ class CancelToken:
             self.clock.wait(interrupted, seconds)
 
 
+@contextlib.contextmanager
+def cancelled_after(
+    seconds: float, reason: errors.VnfmError
+) -> Iterator[CancelToken]:
+    """Yield a token that is cancelled forcefully if this block takes longer
+    than some seconds.
+    """
+    cancel_token = CancelToken()
+    timer = threading.Timer(
+        seconds, cancel_token.cancel, (reason,), {"forceful": True}
+    )
+    timer.daemon = True
+    timer.start()
+    try:
+        yield cancel_token
+    finally:
+        timer.cancel()
+
+
 def _run_callback(callback: Callable[[], object]) -> None:
     """Run a callback; an error is logged, so that all others run too."""
     try:

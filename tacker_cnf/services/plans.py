@@ -1,8 +1,8 @@
 """Plans of operations: of those that do not run, what they would change on the
 VIM; of the others, what was planned and done.
 
-Nothing is written or reserved; an operation may have the VNF instance
-meanwhile.
+Nothing is written or reserved, and the NFVO is not asked; an operation may have
+the VNF instance meanwhile.
 """
 
 import dataclasses
@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
+from oslo_config import cfg
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.unpacked import PackageSource, UnpackedPackage
+from tacker_cnf.catalogue.unpacked import PackageSource
 from tacker_cnf.context import RequestContext
 from tacker_cnf.db import instances, op_occs, plans
 from tacker_cnf.db.op_occs import ClaimedOperation
@@ -26,7 +27,12 @@ from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.nfvo.local import LocalNfvo
-from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.runtime.cancellation import (
+    CancelToken,
+    Deadline,
+    cancelled_after,
+)
+from tacker_cnf.scripts import compat
 from tacker_cnf.services import operations
 from tacker_cnf.services.operations import OperationService
 from tacker_cnf.services.vim_connections import VimConnections
@@ -46,6 +52,11 @@ SCRIPTS_CHANGE: Final = (
 GRANT_UNKNOWN: Final = (
     "The NFVO is not asked: its grant may choose other zones, images or VIMs."
 )
+#: error if it would also choose the VIM
+NO_VIM: Final = (
+    "vimConnectionInfo: no VIM is named. The NFVO would name it in its grant, "
+    "which a dry run does not request: name the VIM in the request."
+)
 #: an instance, the VIMs of an operation with their credentials, and the
 #: operation that has the instance
 Snapshot = tuple[VnfInstance, Mapping[str, VimConnectionInfo], str | None]
@@ -54,24 +65,16 @@ Snapshot = tuple[VnfInstance, Mapping[str, VimConnectionInfo], str | None]
 class PlanService:
     """Plans operations, retries and rollbacks exactly, by reading the VIM;
     reads the plans of operations that have run.
-
-    :param timeout: seconds in which the VIM has to be read
-    :param has_nfvo: whether an NFVO grants the operations
-    :param best_effort: sent to the NFVO: whether it may ignore placement
-        constraints that it cannot meet
     """
 
     def __init__(
         self,
+        conf: cfg.ConfigOpts,
         store: Store,
         catalogue: PackageSource,
         drivers: DriverRegistry,
         operation_service: OperationService,
         local_nfvo: LocalNfvo,
-        timeout: float,
-        *,
-        has_nfvo: bool = False,
-        best_effort: bool = False,
     ) -> None:
         self._store = store
         self._catalogue = catalogue
@@ -79,9 +82,13 @@ class PlanService:
         self._vim_connections = VimConnections(drivers)
         self._operations = operation_service
         self._local_nfvo = local_nfvo
-        self._timeout = timeout
-        self._has_nfvo = has_nfvo
-        self._best_effort = best_effort
+        #: seconds in which the VIM has to be read
+        self._timeout = conf.api.dry_run_timeout
+        #: whether an NFVO grants the operations
+        self._has_nfvo = bool(conf.nfvo.endpoint)
+        #: whether it may ignore placement constraints that it cannot meet
+        self._best_effort = conf.nfvo.fallback_best_effort
+        self._replaces_scripts = conf.scripts.replace_reference_drivers
 
     def plan(
         self,
@@ -97,7 +104,6 @@ class PlanService:
         :raises BadRequest: the request is not valid for the instance
         :raises VnfdNotUsable: no enabled package has the requested VNFD
         :raises IncompatibleVnfd: the instance is not compatible with the VNFD
-        :raises PeerFailed: the NFVO did not send the package
         :raises InfraError: the VIM cannot be read, or the operation is not
             possible on it
         """
@@ -133,7 +139,6 @@ class PlanService:
         :raises BadRequest: the request is not valid for the instance
         :raises VnfdNotUsable: no enabled package has the requested VNFD
         :raises IncompatibleVnfd: the instance is not compatible with the VNFD
-        :raises PeerFailed: the NFVO did not send the package
         """
         instance, connections, busy_with = self._store.read(
             context,
@@ -215,12 +220,20 @@ class PlanService:
 
         :param failed: the operation that is retried or rolled back
         """
+        if self._has_nfvo and not task.vim_connections:
+            raise errors.InvalidVimConnection(NO_VIM)
         driver = self._drivers.for_connections(task.vim_connections)
-        context = TaskContext(
-            deadline=Deadline.within(self._timeout),
-            saved_checkpoint=failed.checkpoint if failed else None,
+        late = errors.VimUnreachable(
+            f"The VIM was not read within {self._timeout:g} s, the timeout of "
+            "a dry run."
         )
-        observed = driver.observe_resources(task, context)
+        with cancelled_after(self._timeout, late) as cancel_token:
+            context = TaskContext(
+                deadline=Deadline.within(self._timeout),
+                cancel_token=cancel_token,
+                saved_checkpoint=failed.checkpoint if failed else None,
+            )
+            observed = driver.observe_resources(task, context)
         plan: Plan = driver.plan(task, observed)
         asks_nfvo = self._has_nfvo and not failed
         return VnfPlan(
@@ -232,9 +245,9 @@ class PlanService:
                 *plan.warnings,
                 *((GRANT_UNKNOWN,) if asks_nfvo else ()),
             ),
-            scripts=_scripts(
+            scripts=self._scripts(
                 op,
-                self._catalogue.unpacked(task.instance.vnfd_id),
+                task.instance,
                 task.change.state.flavour_id,
                 is_rollback=task.change.restores,
             )
@@ -248,10 +261,9 @@ class PlanService:
         state = current_state(instance)
         scripts = {}
         if state:
-            package = self._catalogue.unpacked(instance.vnfd_id)
-            scripts = _scripts(
+            scripts = self._scripts(
                 LcmOperationType.MODIFY_INFO,
-                package,
+                instance,
                 state.flavour_id,
                 is_rollback=is_rollback,
             )
@@ -262,6 +274,31 @@ class PlanService:
             scripts=scripts,
             warnings=(SCRIPTS_CHANGE,) if scripts else (),
         )
+
+    def _scripts(
+        self,
+        op: LcmOperationType,
+        instance: VnfInstance,
+        flavour_id: str,
+        *,
+        is_rollback: bool,
+    ) -> dict[str, str]:
+        """Return the management scripts of an operation, by their hooks."""
+        package = self._catalogue.unpacked(instance.vnfd_id)
+        hook = OPERATIONS[op].hook
+        suffix = "_rollback" if is_rollback else ""
+        found = {
+            f"{hook}{suffix}_{phase}": compat.select_script(
+                flavour_of(package.vnfd, flavour_id).scripts,
+                hook,
+                phase,
+                package.path,
+                is_rollback=is_rollback,
+                replaces=self._replaces_scripts,
+            )
+            for phase in ("start", "end")
+        }
+        return {name: script for name, script in found.items() if script}
 
 
 def _get(session: Session, op_occ_id: str) -> VnfPlan:
@@ -345,17 +382,3 @@ def _read_failed(
         instances.get(session, op_occ.vnf_instance_id),
         vim_connections.complete(session, named),
     )
-
-
-def _scripts(
-    op: LcmOperationType,
-    package: UnpackedPackage,
-    flavour_id: str,
-    *,
-    is_rollback: bool,
-) -> dict[str, str]:
-    """Return the management scripts that an operation runs, by their hooks."""
-    scripts = flavour_of(package.vnfd, flavour_id).scripts
-    suffix = "_rollback" if is_rollback else ""
-    hooks = [f"{OPERATIONS[op].hook}{suffix}_{p}" for p in ("start", "end")]
-    return {hook: scripts[hook] for hook in hooks if hook in scripts}

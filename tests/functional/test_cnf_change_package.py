@@ -34,6 +34,7 @@ apiVersion: v1
 kind: Service
 metadata: {name: both, labels: {old: label}}
 spec:
+  type: ClusterIP
   selector: {app: front}
   ports: [{name: one, port: 80}, {name: two, port: 81}]
 ---

@@ -1,13 +1,15 @@
 """Dry runs on Kubernetes: changes by others, limits, retries, bad requests."""
 
 import re
+import socket
+import time
 from typing import Any, ClassVar, Final
 
 import yaml
 
 from tacker_cnf.lcm.vnf_plan import ActionType, FieldChange, VnfPlan
 from tests.fixtures import waiting
-from tests.fixtures.cluster import APPS, CORE
+from tests.fixtures.cluster import APPS, CORE, CnfService
 from tests.fixtures.vnfm import SAMPLES, ApiCase, Response
 from tests.functional.test_cnf_budgets import BudgetCase
 from tests.functional.test_cnf_change_package import CONFIG, ChangeCase
@@ -193,6 +195,25 @@ class TestInstantiation(DryRunCase, ApiCase):
         self.assert_problem(422, response, "127.0.0.1:9")
 
 
+class TestTimeout(DryRunCase, ApiCase):
+    def create_service(self) -> CnfService:
+        return CnfService(api={"dry_run_timeout": 1.0})
+
+    def test_a_server_that_does_not_respond(self) -> None:
+        server = self.enterContext(socket.create_server(("127.0.0.1", 0)))
+        vim = self.cluster.vim()
+        port = server.getsockname()[1]
+        vim["vim1"]["interfaceInfo"]["endpoint"] = f"https://127.0.0.1:{port}"
+        started = time.monotonic()
+        response = self.vnfm.task(
+            self.vnfm.create(),
+            "instantiate?dry_run=true",
+            self.vnfm.request(vimConnectionInfo=vim),
+        )
+        self.assert_problem(422, response, "1 s, the timeout of a dry run")
+        self.assertLess(time.monotonic() - started, 5.0)
+
+
 class TestBudgets(BudgetCase, DryRunCase):
     def test_a_budget_that_allows_nothing(self) -> None:
         self.budget(minAvailable=3)
@@ -364,7 +385,12 @@ class TestRequests(DryRunCase, ApiCase):
 
     def test_a_mistyped_query_starts_nothing(self) -> None:
         before = self.operations()
-        for query in ("?dryrun=true", "?dry_run=True", "?dry_run="):
+        for query in (
+            "?dryrun=true",
+            "?dry_run=True",
+            "?dry_run=",
+            "?dry_run=true&dry_run=false",
+        ):
             self.assert_problem(400, self.scale(query), "dry_run")
         self.assert_problem(
             406, self.scale("?dry_run=true", "text/html"), "text/plain"

@@ -218,6 +218,11 @@ class TestChangePlans(PlanCase, ChangeCase):
         plan = self.dry_run(
             self.instance_id, "change_vnfpkg", self.request(vnfd_id)
         )
+        (service,) = (a for a in plan.actions if a.kind == "Service")
+        self.assertEqual(
+            ["metadata.labels.old", "spec.ports[two]"],
+            [change.path for change in service.changes],
+        )
         self.change_completed(vnfd_id)
         self.check_done(before, plan.actions)
         self.check_done(before, self.driver.plans[-1].actions, CLAIMS)

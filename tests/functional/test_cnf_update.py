@@ -594,6 +594,10 @@ class TestPackageForTacker(UpdateCase):
         for node in (1, 2):
             name = f"sandbox-node-{node}"
             self.cluster.sandbox.set_node_capacity(name, pods=110)
+        path = f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ['id']}/rollback"
+        plan = self.vnfm.call("POST", f"{path}?dry_run=true").json
+        hook = "modify_information_rollback_end"
+        self.assertEqual(reference_scripts.UPDATE, plan["scripts"].get(hook))
         end = self.vnfm.decide(op_occ["id"], "rollback")
         self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
         self.assertIn("modify_information_rollback_end", end["scriptLog"])

@@ -128,6 +128,25 @@ class TestModify(PackageTest):
         self.assertEqual(self.vnfd_id, found["vnfdId"])
         self.assertEqual(2, len(self.packages()))
 
+    def test_a_dry_run_fetches_nothing(self) -> None:
+        instance_id = self.vnfm.create(self.vnfm.onboard())
+        path = f"{INSTANCES}/{instance_id}?dry_run=true"
+        response = self.vnfm.call("PATCH", path, {"vnfdId": self.vnfd_id})
+        super(PackageTest, self).assert_problem(
+            422, response, "A dry run does not fetch a package"
+        )
+        self.assertEqual([], self.nfvo.requests)
+        self.assertEqual(1, len(self.packages()))
+
+    def test_a_dry_run_needs_a_vim(self) -> None:
+        instance_id = self.vnfm.create(self.vnfm.onboard())
+        response = self.vnfm.task(
+            instance_id, "instantiate?dry_run=true", {"flavourId": "simple"}
+        )
+        super(PackageTest, self).assert_problem(
+            400, response, "name the VIM in the request"
+        )
+
     def test_a_change_of_the_package_fetches_it(self) -> None:
         up = self.vnfm.create_instantiated()
         end = self.vnfm.run(up, "change_vnfpkg", {"vnfdId": self.vnfd_id})

@@ -2,7 +2,7 @@
 what the plan would write (dryRun=All).
 """
 
-import copy
+import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -262,8 +262,26 @@ class Observation:
         former = self._plan.before.objects if self._plan.before else ()
         for other in former:
             if other.key == manifest.key:
-                return _without_removed(stored, other.body, manifest.body)
+                kept = _without_removed(stored, other.body, manifest.body)
+                if kept != stored:
+                    return self._with_defaults(resource, kept, namespace)
         return stored
+
+    def _with_defaults(
+        self, resource: Any, body: Object, namespace: str | None
+    ) -> Object:
+        """Have the API server set the defaults of fields that are removed."""
+        meta = {
+            name: value
+            for name, value in body["metadata"].items()
+            if name != "managedFields"
+        }
+        body = {**body, "metadata": meta}
+        with contextlib.suppress(errors.VimRejected):
+            return self._cluster_task.cluster.replace(
+                resource, body, namespace, DRY_RUN
+            )
+        return body
 
     def _replace(self, manifest: Manifest) -> Object:
         resource, namespace = self._place(manifest)
@@ -332,19 +350,33 @@ def _type_of(manifest: Manifest) -> Object:
     return {"apiVersion": manifest.api_version, "kind": manifest.kind}
 
 
-def _without_removed(stored: Object, before: Object, after: Object) -> Object:
-    """Remove the fields that the former manifest had and the new one does not
-    have: an execution removes them with the ownership of the former one.
+def _without_removed(stored: Any, before: Any, after: Any) -> Any:
+    """Remove the fields, and the entries of lists, that the former manifest had
+    and the new one does not have: an execution removes them with the ownership
+    of the former one.
     """
-    kept = copy.copy(stored)
-    for name in before:
-        if name not in after:
-            kept.pop(name, None)
-        elif all(
-            isinstance(fields.get(name), dict)
-            for fields in (stored, before, after)
-        ):
-            kept[name] = _without_removed(
-                stored[name], before[name], after[name]
-            )
-    return kept
+    values = (stored, before, after)
+    if all(isinstance(value, list) for value in values):
+        return [
+            entry
+            for entry in stored
+            if any(_contains(entry, new) for new in after)
+            or not any(_contains(entry, old) for old in before)
+        ]
+    if not all(isinstance(value, dict) for value in values):
+        return stored
+    return {
+        name: _without_removed(value, before.get(name), after.get(name))
+        for name, value in stored.items()
+        if name in after or name not in before
+    }
+
+
+def _contains(stored: Any, written: Any) -> bool:
+    """Return whether a stored value has all that a manifest has written."""
+    if isinstance(stored, dict) and isinstance(written, dict):
+        return all(
+            name in stored and _contains(stored[name], value)
+            for name, value in written.items()
+        )
+    return bool(stored == written)

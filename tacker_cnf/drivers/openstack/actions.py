@@ -12,7 +12,7 @@ from tacker_cnf.drivers.openstack.observation import ObservedStack
 from tacker_cnf.drivers.openstack.operational_state import POWER_STATES
 from tacker_cnf.drivers.openstack.stack_task import stack_name
 from tacker_cnf.drivers.openstack.stacks import Resource
-from tacker_cnf.lcm.change import ALL
+from tacker_cnf.lcm.change import ALL, flavour_of
 from tacker_cnf.lcm.vnf_plan import Action, ActionType, FieldChange
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
@@ -49,12 +49,11 @@ class StackPlan:
             reason = "the VNF shall have no stack"
             yield from self._list_whole(ActionType.DELETE, reason)
         elif self.heals_stack:
-            reason = "the whole VNF is healed"
-            yield from self._list_whole(ActionType.RECREATE, reason)
+            yield from self._list_creation("the whole VNF is healed")
         elif change.replace:
             yield from self._list_heal()
         elif change.current is None:
-            yield from self._list_creation()
+            yield from self._list_creation("the VNF is instantiated")
         elif change.operates:
             yield from self._list_switched()
         elif self.task.has_operation:
@@ -76,17 +75,26 @@ class StackPlan:
         observed = self.observed
         if observed is None or observed.exists:
             yield self._of_stack(kind, reason)
-        elif kind is not ActionType.DELETE:
-            yield self._of_stack(ActionType.CREATE, "it does not exist")
         for resource in observed.resources if observed else ():
             yield _of_resource(kind, resource, IN_STACK)
 
-    def _list_creation(self) -> Iterator[Action]:
-        reason = "the VNF is instantiated"
+    @property
+    def _removes_stack(self) -> bool:
+        """Whether the stack is deleted before a new one is created."""
+        return self.observed.is_removed if self.observed else self.heals_stack
+
+    def _list_creation(self, reason: str) -> Iterator[Action]:
+        """List the creation of the stack, or the update of one that an earlier
+        attempt has created.
+        """
         observed = self.observed
+        if self._removes_stack:
+            yield from self._list_whole(ActionType.RECREATE, reason)
+            return
         exists = observed is not None and observed.exists
         kind = ActionType.PATCH if exists else ActionType.CREATE
-        yield self._of_stack(kind, reason)
+        changes = observed.changes if observed else ()
+        yield self._of_stack(kind, reason, changes)
         for type_, name in observed.created if observed else ():
             yield Action(
                 type=ActionType.CREATE, kind=type_, name=name, reason=IN_STACK
@@ -97,6 +105,9 @@ class StackPlan:
             for vnfc in self._vnfcs_to_replace():
                 yield from self._list_replacement(vnfc)
             return
+        if changes := self.observed.changes:
+            reason = "the heal updates it"
+            yield self._of_stack(ActionType.PATCH, reason, changes)
         for found in self.observed.vnfcs:
             for resource in (found.server, *found.volumes.values()):
                 if resource.physical_id in self.observed.replaced:
@@ -152,9 +163,28 @@ class StackPlan:
             or observed.has_failed
         ):
             yield self._of_stack(ActionType.PATCH, reason, observed.changes)
-        yield from _list_created(observed)
+        yield from self._list_created(observed)
         yield from _list_deleted(observed)
         yield from _list_patches(observed)
+
+    def _list_created(self, observed: ObservedStack) -> Iterator[Action]:
+        flavour = flavour_of(
+            self.task.package.vnfd, self.task.change.state.flavour_id
+        )
+        for vdu, count in observed.added.items():
+            volumes = [
+                (inventory.VOLUME, name)
+                for name in flavour.vdus[vdu].storages
+                if flavour.storages[name].kind == BLOCK
+            ]
+            for kind, name in [(inventory.SERVER, vdu), *volumes] * count:
+                yield Action(
+                    type=ActionType.CREATE,
+                    kind=kind,
+                    name=name,
+                    reason="the VDU has too few VNFCs",
+                    vdu_id=vdu,
+                )
 
     def _list_switched(self) -> Iterator[Action]:
         """List the servers that are started or stopped."""
@@ -214,7 +244,7 @@ class StackPlan:
             yield "The VNF is out of service until it is started."
         if change.desired is None:
             yield "The volumes of the stack are deleted with their data."
-        elif self.heals_stack:
+        elif self._removes_stack:
             yield (
                 "The volumes of the stack are deleted with their data, and "
                 "the VNF is out of service until the new stack is complete."
@@ -222,18 +252,6 @@ class StackPlan:
         elif change.replace and self._replaces_storages:
             yield "The volumes of the VNFCs are deleted with their data."
         yield from self.observed.warnings if self.observed else ()
-
-
-def _list_created(observed: ObservedStack) -> Iterator[Action]:
-    for vdu, count in observed.added.items():
-        for _ in range(count):
-            yield Action(
-                type=ActionType.CREATE,
-                kind=inventory.SERVER,
-                name=vdu,
-                reason="the VDU has too few VNFCs",
-                vdu_id=vdu,
-            )
 
 
 def _list_deleted(observed: ObservedStack) -> Iterator[Action]:

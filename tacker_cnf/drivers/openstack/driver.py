@@ -117,17 +117,23 @@ class OpenstackDriver:
         if change.operates:
             return observer.observe_operational_state(stack_task.existing())
         fields = self._fields(task, context)
+        base_hot = _base_hot(task)
         if change.current is None:
-            return observer.observe_creation(found, fields, _base_hot(task))
+            return observer.observe_creation(found, fields, base_hot)
         if not change.replace:
-            return observer.observe_update(stack_task.existing(), fields)
+            return observer.observe_update(stack_task.usable(found), fields)
         if healing.replaces_whole_vnf(
             change, context, default=self._conf.heal_whole_all
         ):
-            return observer.observe(found)
+            previous, fields = healing.recreation(
+                stack_task, task, context, found, fields, base_hot
+            )
+            return observer.observe_creation(
+                found, fields, base_hot, previous.stack_id
+            )
         # a heal would resume a suspended stack
         if found is None or found.action != "SUSPEND":
-            found = stack_task.existing()
+            found = stack_task.usable(found)
         return observer.observe_heal(found, fields)
 
     def validate_package(self, task: InfraTask) -> None:

@@ -157,12 +157,10 @@ def recreate(
         are lost
     """
     found = stack_task.find()
-    saved = context.checkpoint(PreviousStack)
-    previous = saved or _previous_state(
-        stack_task, task, found, base_hot, fields
+    previous, recreate_fields = recreation(
+        stack_task, task, context, found, fields, base_hot
     )
-    recreate_fields = _recreate_fields(previous, fields)
-    if saved is None:
+    if context.checkpoint(PreviousStack) is None:
         context.save_checkpoint(previous)
     if found is not None and found.id == previous.stack_id:
         stack_task.remove(found)
@@ -172,6 +170,25 @@ def recreate(
         ),
         recreate_fields,
     )
+
+
+def recreation(
+    stack_task: StackTask,
+    task: InfraTask,
+    context: TaskContext,
+    found: Stack | None,
+    fields: StackFields,
+    base_hot: BaseHot,
+) -> tuple[PreviousStack, StackFields]:
+    """Return the stack that a heal deletes, and the fields of the new one.
+
+    :param found: the present stack, which may be the new one
+    :raises InfraError: template or parameters of the stack are lost
+    """
+    previous = context.checkpoint(PreviousStack) or _previous_state(
+        stack_task, task, found, base_hot, fields
+    )
+    return previous, _recreate_fields(previous, fields)
 
 
 def _previous_state(

@@ -36,6 +36,8 @@ class ObservedStack:
     exists: bool
     #: whether its last creation, update or deletion has failed
     has_failed: bool = False
+    #: whether it is deleted before a new one is created
+    is_removed: bool = False
     #: the resources in it and its nested stacks
     resources: tuple[Resource, ...] = ()
     #: the VNFCs in it
@@ -87,14 +89,26 @@ class StackObserver:
         )
 
     def observe_creation(
-        self, stack: Stack | None, fields: StackFields, base_hot: BaseHot
+        self,
+        stack: Stack | None,
+        fields: StackFields,
+        base_hot: BaseHot,
+        former: str | None = None,
     ) -> ObservedStack:
         """Observe the creation of the stack, which an earlier attempt may have
         begun.
+
+        :param former: id of the stack that a heal deletes before
         """
         found = self.observe(stack)
         if stack is not None:
-            return found
+            if stack.action == "DELETE" or stack.id == former:
+                return dataclasses.replace(found, is_removed=True)
+            return dataclasses.replace(
+                found,
+                changes=tuple(self._changes(stack, fields)),
+                warnings=tuple(self._verdict(stack, fields)),
+            )
         created: Sequence[tuple[str, str]] = ()
         warnings: tuple[str, ...] = ()
         try:
@@ -214,6 +228,8 @@ class StackObserver:
 
     def _verdict(self, stack: Stack, fields: StackFields) -> Iterator[str]:
         """Return why Heat would reject an update, if it would."""
+        if stack.is_busy:  # which the update awaits
+            return
         try:
             self._stack_task.check(stack, fields)
         except errors.VimRejected as error:

@@ -109,7 +109,13 @@ class StackTask:
 
         :raises NotReady: the stack does not exist or is suspended
         """
-        found = self.find()
+        return self.usable(self.find())
+
+    def usable(self, found: Stack | None) -> Stack:
+        """Return a stack that was found; a heal resumes it if it is suspended.
+
+        :raises NotReady: the stack does not exist or is suspended
+        """
         if found is not None and found.action == "SUSPEND":
             if self._task.change.replace:
                 return self.resume(found)

@@ -8,7 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.runtime.cancellation import RENEWAL_POLL_S, CancelToken
+from tacker_cnf.runtime.cancellation import (
+    RENEWAL_POLL_S,
+    CancelToken,
+    cancelled_after,
+)
 from tacker_cnf.runtime.lease import Lease
 from tests.fixtures.clock import ManualClock
 
@@ -31,6 +35,29 @@ class CancelTest(testtools.TestCase):
 
         caller = self.enterContext(ThreadPoolExecutor(1)).submit(run)
         self.addCleanup(caller.result)
+
+
+class TestCancelledAfter(testtools.TestCase):
+    def test_work_that_takes_longer_is_cancelled(self) -> None:
+        with cancelled_after(0.01, CANCELLED) as cancel_token:
+            error = self.assertRaises(
+                errors.Cancelled, cancel_token.wait, WAIT_TIMEOUT_S
+            )
+        self.assertIs(CANCELLED, error)
+
+    def test_work_in_time_leaves_no_timer(self) -> None:
+        before = threading.active_count()
+        with cancelled_after(WAIT_TIMEOUT_S, CANCELLED) as cancel_token:
+            cancel_token.check()
+            timers = [
+                thread
+                for thread in threading.enumerate()
+                if isinstance(thread, threading.Timer)
+            ]
+        for timer in timers:
+            timer.join(WAIT_TIMEOUT_S)
+        self.assertEqual(before, threading.active_count())
+        self.assertIsNone(cancel_token.reason)
 
 
 class TestCancelToken(CancelTest):
