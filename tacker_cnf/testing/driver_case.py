@@ -25,6 +25,7 @@ from tacker_cnf.sol.lcm_request import (
     OperateVnfRequest,
     ScaleType,
     ScaleVnfRequest,
+    ScaleVnfToLevelRequest,
     TerminateVnfRequest,
     TerminationType,
 )
@@ -132,6 +133,18 @@ class DriverCase(unittest.TestCase):
         """Build the request to scale in by one step."""
         return ScaleVnfRequest(
             type=ScaleType.SCALE_IN, aspect_id=self.target.aspect_id
+        )
+
+    def stay(self) -> SolType:
+        """Build the request to scale to the present level."""
+        info = self.instance.instantiated_vnf_info
+        levels = info.scale_status if info else ()
+        return ScaleVnfToLevelRequest(
+            scale_info=tuple(
+                level
+                for level in levels
+                if level.aspect_id == self.target.aspect_id
+            )
         )
 
     def stop(self) -> SolType:

@@ -17,6 +17,8 @@ from tacker_cnf.lcm.vnf_plan import Action, ActionType, FieldChange
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 STACK = "OS::Heat::Stack"
+#: kind of a VirtualStorage that is a volume
+BLOCK = "block"
 HEALED = "the VNFC is healed"
 IN_STACK = "it is in the stack"
 
