@@ -41,7 +41,7 @@ class PlanCase(testtools.TestCase):
         return base.decode(response.content, VnfPlan)
 
 
-class TestPlans(PlanCase):
+class LifeCase(PlanCase):
     def resources(self) -> set[str]:
         """Return the ids of the servers and volumes of the VNF."""
         info = self.vnf.info
@@ -58,6 +58,15 @@ class TestPlans(PlanCase):
         plan = self.dry_run(task, body)
         self.assertEqual(before, self.resources())
         self.vnf.run_operation(task, body)
+        self.check_done(plan, before, stack)
+        return plan
+
+    def check_done(self, plan: VnfPlan, before: set[str], stack: str) -> None:
+        """Check what was done since against a plan.
+
+        :param before: the servers and volumes then
+        :param stack: the id of the stack then
+        """
         after = self.resources()
         types = (SERVER, VOLUME)
         recreated = named(plan, ActionType.RECREATE, *types)
@@ -71,8 +80,9 @@ class TestPlans(PlanCase):
         self.assertEqual(len(after - before), len(created) + len(recreated))
         is_new_stack = named(plan, ActionType.RECREATE, STACK)
         self.assertEqual(stack != self.vnf.stack_id, bool(is_new_stack))
-        return plan
 
+
+class TestPlans(LifeCase):
     def of_stack(self, plan: VnfPlan) -> Action:
         (action,) = (a for a in plan.actions if a.kind == STACK)
         self.assertEqual(f"vnf-{self.vnf.id}", action.name)
