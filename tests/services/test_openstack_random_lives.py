@@ -96,4 +96,4 @@ class TestRandomLives(LifeCase):
         """Check that the plan of a VNF that stays as it is is empty."""
         plan = self.dry_run(*self.to_level(self.level()))
         types = {action.type for action in plan.actions}
-        self.assertEqual({ActionType.UNCHANGED}, types, plan.actions)
+        self.assertEqual({ActionType.UNCHANGED}, types, str(plan.actions))
