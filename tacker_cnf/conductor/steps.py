@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 from oslo_log import log
 
+from tacker_cnf import errors
 from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.management_scripts import ManagementScripts
 from tacker_cnf.conductor.operation_recorder import OperationRecorder
@@ -19,7 +20,11 @@ from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.vnf_plan import ActionType, VnfPlan
 from tacker_cnf.nfvo.base import Nfvo
-from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.runtime.cancellation import (
+    CancelToken,
+    Deadline,
+    cancelled_after,
+)
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
@@ -33,7 +38,7 @@ RESTORE: Final = "RESTORE"
 POSTAMBLE: Final = "POSTAMBLE"
 
 #: seconds in which the VIM is read for the outcomes of a failed plan
-OUTCOME_TIMEOUT_S: Final = 30.0
+OUTCOME_TIMEOUT_S: Final = 5.0
 
 #: the state in which a conductor claims an operation -> its steps
 PLANS: Final[Mapping[S, Sequence[str]]] = {
@@ -150,14 +155,19 @@ class Steps:
         :raises InfraError: the VIM cannot be read
         """
         task = infra_task(run, restore=is_rollback)
-        token = self._reading_token()
-        context = TaskContext(
-            deadline=Deadline.within(OUTCOME_TIMEOUT_S, token.clock),
-            cancel_token=token,
-            saved_checkpoint=self._recorder.checkpoint,
+        late = errors.VimUnreachable(
+            f"The VIM was not read within {OUTCOME_TIMEOUT_S:g} s."
         )
         driver = run.vims.driver
-        plan: Plan = driver.plan(task, driver.observe_resources(task, context))
+        token = self._reading_token()
+        with cancelled_after(OUTCOME_TIMEOUT_S, late, token):
+            context = TaskContext(
+                deadline=Deadline.within(OUTCOME_TIMEOUT_S, token.clock),
+                cancel_token=token,
+                saved_checkpoint=self._recorder.checkpoint,
+            )
+            observed = driver.observe_resources(task, context)
+        plan: Plan = driver.plan(task, observed)
         return plan
 
     def _grant(self, run: Run) -> Run:

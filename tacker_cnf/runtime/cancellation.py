@@ -192,12 +192,11 @@ class CancelToken:
 
 @contextlib.contextmanager
 def cancelled_after(
-    seconds: float, reason: errors.VnfmError
+    seconds: float, reason: errors.VnfmError, cancel_token: CancelToken
 ) -> Iterator[CancelToken]:
-    """Yield a token that is cancelled forcefully if this block takes longer
-    than some seconds.
+    """Cancel a token forcefully if this block takes longer than some
+    seconds.
     """
-    cancel_token = CancelToken()
     timer = threading.Timer(
         seconds, cancel_token.cancel, (reason,), {"forceful": True}
     )

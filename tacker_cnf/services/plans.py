@@ -227,7 +227,9 @@ class PlanService:
             f"The VIM was not read within {self._timeout:g} s, the timeout of "
             "a dry run."
         )
-        with cancelled_after(self._timeout, late) as cancel_token:
+        with cancelled_after(
+            self._timeout, late, CancelToken()
+        ) as cancel_token:
             context = TaskContext(
                 deadline=Deadline.within(self._timeout),
                 cancel_token=cancel_token,

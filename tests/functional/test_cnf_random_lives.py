@@ -17,7 +17,7 @@ from tacker_cnf.lcm.vnf_plan import ActionType
 from tests.fixtures.cluster import APPS, CORE, CnfService
 from tests.functional.test_cnf_plans import CLAIMS, PlanCase
 
-LIVES: Final = int(os.environ.get("TACKER_CNF_LIVES", "3"))
+LIVES: Final = int(os.environ.get("TACKER_CNF_LIVES", "2"))
 OPERATIONS: Final = 10
 FILES: Final = "lcm-kubernetes-def-files"
 SMALL_FILES: Final = [

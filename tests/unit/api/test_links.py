@@ -37,13 +37,15 @@ class TestInstance(testtools.TestCase):
     def test_tasks_that_the_state_allows_are_linked(self) -> None:
         for state, names in (
             ("NOT_INSTANTIATED", ["instantiate"]),
-            ("INSTANTIATED", ["terminate", "scale", "heal"]),
+            ("INSTANTIATED", ["terminate", "scale", "heal", "operate"]),
         ):
             instance = an_instance(
                 instantiation_state=InstantiationState(state)
             )
             wanted = tasks(INSTANCE, *names)
-            if state == "INSTANTIATED":  # its link has another name
+            if state == "INSTANTIATED":  # their links have other names
+                wanted["scaleToLevel"] = f"{INSTANCE}/scale_to_level"
+                wanted["changeFlavour"] = f"{INSTANCE}/change_flavour"
                 wanted["changeVnfPkg"] = f"{INSTANCE}/change_vnfpkg"
                 wanted["changeExtConn"] = f"{INSTANCE}/change_ext_conn"
             self.assertEqual(

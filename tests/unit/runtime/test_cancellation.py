@@ -39,7 +39,7 @@ class CancelTest(testtools.TestCase):
 
 class TestCancelledAfter(testtools.TestCase):
     def test_work_that_takes_longer_is_cancelled(self) -> None:
-        with cancelled_after(0.01, CANCELLED) as cancel_token:
+        with cancelled_after(0.01, CANCELLED, CancelToken()) as cancel_token:
             error = self.assertRaises(
                 errors.Cancelled, cancel_token.wait, WAIT_TIMEOUT_S
             )
@@ -47,7 +47,9 @@ class TestCancelledAfter(testtools.TestCase):
 
     def test_work_in_time_leaves_no_timer(self) -> None:
         before = threading.active_count()
-        with cancelled_after(WAIT_TIMEOUT_S, CANCELLED) as cancel_token:
+        with cancelled_after(
+            WAIT_TIMEOUT_S, CANCELLED, CancelToken()
+        ) as cancel_token:
             cancel_token.check()
             timers = [
                 thread
