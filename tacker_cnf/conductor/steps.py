@@ -8,23 +8,19 @@ from typing import Final, NamedTuple
 import msgspec
 from oslo_log import log
 
-from tacker_cnf import errors
 from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.management_scripts import ManagementScripts
 from tacker_cnf.conductor.operation_recorder import OperationRecorder
 from tacker_cnf.conductor.run import Run, infra_task
 from tacker_cnf.conductor.vim_resolver import VimResolver
+from tacker_cnf.drivers import exact_plan
 from tacker_cnf.drivers.base import Plan, TaskContext
 from tacker_cnf.lcm import grant_overrides, grant_plan, plan_outcome
 from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.vnf_plan import ActionType, VnfPlan
 from tacker_cnf.nfvo.base import Nfvo
-from tacker_cnf.runtime.cancellation import (
-    CancelToken,
-    Deadline,
-    cancelled_after,
-)
+from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
@@ -154,21 +150,13 @@ class Steps:
 
         :raises InfraError: the VIM cannot be read
         """
-        task = infra_task(run, restore=is_rollback)
-        late = errors.VimUnreachable(
-            f"The VIM was not read within {OUTCOME_TIMEOUT_S:g} s."
+        return exact_plan.make(
+            run.vims.driver,
+            infra_task(run, restore=is_rollback),
+            OUTCOME_TIMEOUT_S,
+            cancel_token=self._reading_token(),
+            saved_checkpoint=self._recorder.checkpoint,
         )
-        driver = run.vims.driver
-        token = self._reading_token()
-        with cancelled_after(OUTCOME_TIMEOUT_S, late, token):
-            context = TaskContext(
-                deadline=Deadline.within(OUTCOME_TIMEOUT_S, token.clock),
-                cancel_token=token,
-                saved_checkpoint=self._recorder.checkpoint,
-            )
-            observed = driver.observe_resources(task, context)
-        plan: Plan = driver.plan(task, observed)
-        return plan
 
     def _grant(self, run: Run) -> Run:
         """Request a grant from the NFVO.

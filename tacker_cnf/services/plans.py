@@ -18,7 +18,8 @@ from tacker_cnf.context import RequestContext
 from tacker_cnf.db import instances, op_occs, plans
 from tacker_cnf.db.op_occs import ClaimedOperation
 from tacker_cnf.db.session import Session, Store
-from tacker_cnf.drivers.base import InfraTask, Plan, TaskContext
+from tacker_cnf.drivers import exact_plan
+from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import grant_overrides, grant_plan, states
 from tacker_cnf.lcm.change import current_state, flavour_of
@@ -27,11 +28,7 @@ from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.nfvo.local import LocalNfvo
-from tacker_cnf.runtime.cancellation import (
-    CancelToken,
-    Deadline,
-    cancelled_after,
-)
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.scripts import compat
 from tacker_cnf.services import operations
 from tacker_cnf.services.operations import OperationService
@@ -223,20 +220,13 @@ class PlanService:
         if self._has_nfvo and not task.vim_connections:
             raise errors.InvalidVimConnection(NO_VIM)
         driver = self._drivers.for_connections(task.vim_connections)
-        late = errors.VimUnreachable(
-            f"The VIM was not read within {self._timeout:g} s, the timeout of "
-            "a dry run."
+        plan = exact_plan.make(
+            driver,
+            task,
+            self._timeout,
+            cancel_token=CancelToken(),
+            saved_checkpoint=failed.checkpoint if failed else None,
         )
-        with cancelled_after(
-            self._timeout, late, CancelToken()
-        ) as cancel_token:
-            context = TaskContext(
-                deadline=Deadline.within(self._timeout),
-                cancel_token=cancel_token,
-                saved_checkpoint=failed.checkpoint if failed else None,
-            )
-            observed = driver.observe_resources(task, context)
-        plan: Plan = driver.plan(task, observed)
         asks_nfvo = self._has_nfvo and not failed
         return VnfPlan(
             vnf_instance_id=task.instance.id,

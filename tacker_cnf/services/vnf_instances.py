@@ -72,7 +72,7 @@ class VnfInstanceService:
 
         def create() -> str:
             vnfd = self._catalogue.unpacked(request.vnfd_id).vnfd
-            instance = _new_instance(request, vnfd)
+            instance = new_instance(request, vnfd)
             try:
                 self._store.write(context, _add, instance, preconditions)
             except ReferenceError:
@@ -209,7 +209,7 @@ def _check_sync(
     preconditions.check(instances.etag(session, instance_id))
 
 
-def _new_instance(request: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
+def new_instance(request: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
     """Build an instance with the properties and defaults of its VNFD."""
     return VnfInstance(
         id=str(uuid.uuid4()),

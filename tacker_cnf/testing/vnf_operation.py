@@ -4,7 +4,6 @@ a database.
 
 import dataclasses
 import threading
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +15,7 @@ from tacker_cnf.catalogue.package_reader import PackageReader
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.conductor.run import Run, infra_task, resulting_instance
 from tacker_cnf.conductor.vim_resolver import ResolvedVims
+from tacker_cnf.drivers import exact_plan
 from tacker_cnf.drivers.base import (
     Checkpoint,
     InfraDriver,
@@ -30,14 +30,11 @@ from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.nfvo.local import LocalNfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.services import operations
+from tacker_cnf.services.vnf_instances import new_instance
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
-from tacker_cnf.sol.vnf_instance import (
-    InstantiationState,
-    VnfcResourceInfo,
-    VnfInstance,
-)
+from tacker_cnf.sol.lcm_request import CreateVnfRequest, InstantiateVnfRequest
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType
 
 #: key of the VIM in vimConnectionInfo
@@ -73,15 +70,7 @@ class Target:
     def new_instance(self) -> VnfInstance:
         """Return a new VNF instance of the package."""
         vnfd = self.package.vnfd
-        return VnfInstance(
-            id=str(uuid.uuid4()),
-            vnfd_id=vnfd.id,
-            vnf_provider=vnfd.provider,
-            vnf_product_name=vnfd.product_name,
-            vnf_software_version=vnfd.software_version,
-            vnfd_version=vnfd.descriptor_version,
-            instantiation_state=InstantiationState.NOT_INSTANTIATED,
-        )
+        return new_instance(CreateVnfRequest(vnfd_id=vnfd.id), vnfd)
 
 
 def unpack(conf: cfg.ConfigOpts, csar: Path, folder: Path) -> UnpackedPackage:
@@ -190,10 +179,13 @@ class VnfOperation:
 
         :param task: default: the task of this operation
         """
-        driver, task = self._target.driver, task or self.task
-        observed = driver.observe_resources(task, self.context())
-        plan: Plan = driver.plan(task, observed)
-        return plan
+        return exact_plan.make(
+            self._target.driver,
+            task or self.task,
+            self._target.timeout,
+            cancel_token=CancelToken(),
+            saved_checkpoint=self._saved_checkpoint,
+        )
 
     def observe(self) -> tuple[VnfcResourceInfo, ...]:
         """Return the VNFCs on the VIM."""

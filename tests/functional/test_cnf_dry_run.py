@@ -210,7 +210,7 @@ class TestTimeout(DryRunCase, ApiCase):
             "instantiate?dry_run=true",
             self.vnfm.request(vimConnectionInfo=vim),
         )
-        self.assert_problem(422, response, "1 s, the timeout of a dry run")
+        self.assert_problem(422, response, "1 s, the limit for a plan")
         self.assertLess(time.monotonic() - started, 5.0)
 
 

@@ -9,11 +9,13 @@ those of the parameters, the template and its files.
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.openstack import (
     healing,
+    inventory,
     operational_state,
     scale_in,
     server_deletion,
@@ -79,13 +81,13 @@ class StackObserver:
         """Read the stack alone, for its deletion or replacement."""
         if stack is None:
             return ObservedStack(exists=False)
-        return self._of_tree(stack, self._stack_task.heat.tree(stack))
+        return self._of_tree(self._stack_task.heat.tree(stack))
 
-    def _of_tree(self, stack: Stack, tree: Tree) -> ObservedStack:
+    def _of_tree(self, tree: Tree) -> ObservedStack:
         return ObservedStack(
             exists=True,
             resources=tuple(r for r in tree.resources if r.physical_id),
-            vnfcs=tuple(self._stack_task.vnfcs(stack)),
+            vnfcs=tuple(inventory.vnfcs(tree, self._stack_task.flavour)),
         )
 
     def observe_creation(
@@ -104,10 +106,11 @@ class StackObserver:
         if stack is not None:
             if stack.action == "DELETE" or stack.id == former:
                 return dataclasses.replace(found, is_removed=True)
+            body = self._stack_task.update_body(stack, fields)
             return dataclasses.replace(
                 found,
-                changes=tuple(self._changes(stack, fields)),
-                warnings=tuple(self._verdict(stack, fields)),
+                changes=tuple(self._changes(stack, body)),
+                warnings=tuple(self._verdict(stack, fields, body)),
             )
         created: Sequence[tuple[str, str]] = ()
         warnings: tuple[str, ...] = ()
@@ -124,8 +127,9 @@ class StackObserver:
     ) -> ObservedStack:
         """Observe an update of the stack, which may scale it."""
         tree = self._stack_task.heat.tree(stack)
-        found = self._of_tree(stack, tree)
-        obsolete = self._obsolete(stack, fields, tree)
+        found = self._of_tree(tree)
+        body = self._stack_task.update_body(stack, fields)
+        obsolete = _obsolete(body, tree)
         kept = [v for v in found.vnfcs if v.id not in obsolete]
         desired = self._change.state
         counts = Counter(vnfc.vdu_id for vnfc in kept)
@@ -140,22 +144,8 @@ class StackObserver:
             added=added,
             obsolete=obsolete,
             removed=tuple(self._removed(kept, desired)),
-            changes=tuple(self._changes(stack, fields)),
-            warnings=tuple(self._verdict(stack, fields)),
-        )
-
-    def _obsolete(
-        self, stack: Stack, fields: StackFields, tree: Tree
-    ) -> frozenset[str]:
-        """Return the ids of what the new template of the stack lacks."""
-        body = self._stack_task.update_body(stack, fields)
-        if "template" not in body:
-            return frozenset()
-        wanted = read(body["template"]).get("resources") or {}
-        return frozenset(
-            resource.physical_id
-            for resource in tree.resources
-            if tree.ancestors(resource)[-1].name not in wanted
+            changes=tuple(self._changes(stack, body)),
+            warnings=tuple(self._verdict(stack, fields, body)),
         )
 
     def _removed(
@@ -171,7 +161,8 @@ class StackObserver:
         :raises InfraError: a VNFC is not in the stack
         """
         found = self.observe(stack)
-        warnings = [*self._verdict(stack, fields)]
+        body = self._stack_task.update_body(stack, fields)
+        warnings = [*self._verdict(stack, fields, body)]
         if stack.action == "SUSPEND":
             warnings.append(
                 f"Stack {stack.name} is suspended. The heal resumes it."
@@ -192,7 +183,7 @@ class StackObserver:
         return dataclasses.replace(
             found,
             replaced=to_replace,
-            changes=tuple(self._changes(stack, fields)),
+            changes=tuple(self._changes(stack, body)),
             warnings=tuple(warnings),
         )
 
@@ -210,10 +201,11 @@ class StackObserver:
         )
 
     def _changes(
-        self, stack: Stack, fields: StackFields
+        self, stack: Stack, body: Mapping[str, Any]
     ) -> Iterator[FieldChange]:
-        """Compare template and parameters of the stack with new ones."""
-        body = self._stack_task.update_body(stack, fields)
+        """Compare template and parameters of the stack with those of an
+        update.
+        """
         template, files = self._stack_task.heat.template(stack)
         templates = [template]
         if new := body.get("template"):
@@ -226,11 +218,27 @@ class StackObserver:
             {"nfv": {}, **stack.parameters}, body["parameters"], *templates
         )
 
-    def _verdict(self, stack: Stack, fields: StackFields) -> Iterator[str]:
+    def _verdict(
+        self, stack: Stack, fields: StackFields, body: Mapping[str, Any]
+    ) -> Iterator[str]:
         """Return why Heat would reject an update, if it would."""
         if stack.is_busy:  # which the update awaits
             return
         try:
-            self._stack_task.check(stack, fields)
+            self._stack_task.heat.preview(
+                stack, body, existing=fields.existing
+            )
         except errors.VimRejected as error:
             yield f"Heat would reject the update of the stack: {error}"
+
+
+def _obsolete(body: Mapping[str, Any], tree: Tree) -> frozenset[str]:
+    """Return the ids of what the new template of a stack lacks."""
+    if "template" not in body:
+        return frozenset()
+    wanted = read(body["template"]).get("resources") or {}
+    return frozenset(
+        resource.physical_id
+        for resource in tree.resources
+        if tree.ancestors(resource)[-1].name not in wanted
+    )
