@@ -55,12 +55,12 @@ def _lines(plan: VnfPlan) -> Iterator[str]:
             f"Operation {plan.operation_in_progress} is in progress, and may "
             "change what this plan is based on."
         )
-    yield ""
-    last_wave = max((action.wave for action in plan.actions), default=1)
+    changed = [a for a in plan.actions if a.type is not ActionType.UNCHANGED]
+    last_wave = max((action.wave for action in changed), default=1)
     wave = 0
-    for action in plan.actions:
-        if action.type is ActionType.UNCHANGED:
-            continue
+    for number, action in enumerate(changed):
+        if not number:
+            yield ""
         if last_wave > 1 and action.wave != wave:
             wave = action.wave
             yield f"Wave {wave}"
@@ -69,6 +69,7 @@ def _lines(plan: VnfPlan) -> Iterator[str]:
     scripts = (f"{hook}: {path}" for hook, path in plan.scripts.items())
     yield from _section("Scripts", scripts)
     yield from _section("Grant", _grant_lines(plan))
+    yield from _section("Changes", _resource_change_lines(plan))
     yield _summary(plan)
 
 
@@ -122,6 +123,24 @@ def _grant_lines(plan: VnfPlan) -> Iterator[str]:
         )
         for what, count in sorted(counts.items()):
             yield f"{verb} {count} {what}"
+
+
+def _resource_change_lines(plan: VnfPlan) -> Iterator[str]:
+    changes = plan.resource_changes
+    if changes is None:
+        return
+    for vnfc in changes.affected_vnfcs:
+        handle = vnfc.compute_resource
+        yield f"{vnfc.change_type} VNFC {handle.resource_id} of {vnfc.vdu_id}"
+    for storage in changes.affected_virtual_storages:
+        handle, of = storage.storage_resource, storage.virtual_storage_desc_id
+        yield f"{storage.change_type} storage {handle.resource_id} of {of}"
+    for link in changes.affected_virtual_links:
+        handle, of = link.network_resource, link.vnf_virtual_link_desc_id
+        yield f"{link.change_type} link {handle.resource_id} of {of}"
+    for port in changes.affected_ext_link_ports:
+        handle = port.resource_handle
+        yield f"{port.change_type} link port {handle.resource_id}"
 
 
 def _summary(plan: VnfPlan) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tacker_cnf.sol.base import Identifier, SolType
 from tacker_cnf.sol.grant import GrantRequest
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType, ResourceChanges
 
 
 class ActionType(enum.StrEnum):
@@ -86,3 +86,6 @@ class VnfPlan(SolType):
     scripts: Mapping[str, str] = {}
     #: what the NFVO would be asked; absent: the operation needs no grant
     grant_request: GrantRequest | None = None
+    #: of an operation that has run: VNFCs, links and storages that differ
+    #: since (SOL003 5.5.2.13)
+    resource_changes: ResourceChanges | None = None

@@ -299,9 +299,11 @@ def _get(session: Session, op_occ_id: str) -> VnfPlan:
     plan = plans.get(session, op_occ_id)
     if plan is None:
         raise errors.NotFound(_describe_missing(found.op_occ))
-    if plan.is_rollback:
-        return plan
-    return msgspec.structs.replace(plan, grant_request=found.grant_request)
+    return msgspec.structs.replace(
+        plan,
+        grant_request=None if plan.is_rollback else found.grant_request,
+        resource_changes=found.op_occ.resource_changes,
+    )
 
 
 def _describe_missing(op_occ: VnfLcmOpOcc) -> str:

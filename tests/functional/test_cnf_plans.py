@@ -158,7 +158,12 @@ class TestLifePlans(PlanCase):
         scale = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
         action, *_ = self.run_and_check(vnf, "scale", scale).actions
         self.assertEqual(
-            ("Deployment", "web", "web", "the VDU has 2 VNFCs instead of 1"),
+            (
+                "Deployment",
+                "web",
+                "web",
+                "the VDU is scaled from 1 to 2 VNFCs",
+            ),
             (action.kind, action.name, action.vdu_id, action.reason),
         )
         self.assertEqual(

@@ -77,7 +77,14 @@ class TestCompleted(CnfCase, PlanCase):
         response = self.read(op_occ["id"], "text/plain")
         self.assertEqual("text/plain", response.type)
         text = response.content.decode()
-        self.assertIn("instead of 1, VDU web)  done\n", text)
+        self.assertIn("scaled from 1 to 2 VNFCs, VDU web)  done\n", text)
+        changes = op_occ["resourceChanges"]
+        self.assertEqual(
+            changes, self.read(op_occ["id"]).json["resourceChanges"]
+        )
+        (vnfc,) = changes["affectedVnfcs"]
+        pod = vnfc["computeResource"]["resourceId"]
+        self.assertIn(f"\nChanges\n  ADDED VNFC {pod} of web\n", text)
         self.assertIn("Outcome: 1 done, 2 skipped.", text)
         self.assert_problem(406, self.read(op_occ["id"], "text/html"))
         op_occ = self.vnfm.run(vnf, "terminate", FORCEFUL)

@@ -99,7 +99,9 @@ class TestPlans(LifeCase):
         vnf.start()
         scaled = self.run_and_check("scale", OUT)
         action = self.of_stack(scaled)
-        self.assertEqual("VDU front has 2 VNFCs instead of 1", action.reason)
+        self.assertEqual(
+            "VDU front is scaled from 1 to 2 VNFCs", action.reason
+        )
         self.assertIn((1, 2), [(c.before, c.after) for c in action.changes])
         self.assertEqual(
             1, len([a for a in scaled.actions if a.type is ActionType.CREATE])

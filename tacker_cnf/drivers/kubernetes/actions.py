@@ -403,7 +403,7 @@ def _scale_reason(change: Change, manifest: Manifest) -> str:
         state.counts.get(manifest.vdu_id or "", 0) if state else 0
         for state in (change.current, change.desired)
     )
-    return f"the VDU has {after} VNFCs instead of {before}"
+    return f"the VDU is scaled from {before} to {after} VNFCs"
 
 
 def _action(

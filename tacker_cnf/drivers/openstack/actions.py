@@ -218,8 +218,8 @@ class StackPlan:
         assert change.desired is not None
         before, after = change.current.counts, change.desired.counts
         reasons = [
-            f"VDU {vdu} has {after.get(vdu, 0)} VNFCs instead of "
-            f"{before.get(vdu, 0)}"
+            f"VDU {vdu} is scaled from {before.get(vdu, 0)} to "
+            f"{after.get(vdu, 0)} VNFCs"
             for vdu in sorted({*before, *after})
             if before.get(vdu, 0) != after.get(vdu, 0)
         ]

@@ -12,7 +12,14 @@ from tacker_cnf.lcm.vnf_plan import (
     ActionType,
     VnfPlan,
 )
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
+from tacker_cnf.sol.common import ResourceHandle
+from tacker_cnf.sol.vnf_lcm_op_occ import (
+    AffectedVirtualStorage,
+    AffectedVnfc,
+    ChangeType,
+    LcmOperationType,
+    ResourceChanges,
+)
 
 CREATE, PATCH = ActionType.CREATE, ActionType.PATCH
 RECREATE, DELETE = ActionType.RECREATE, ActionType.DELETE
@@ -154,6 +161,38 @@ Outcome: 1 skipped, 1 failed, 1 not reached.
             plan_text.render_executed(
                 msgspec.structs.replace(plan, is_rollback=True)
             ),
+        )
+
+    def test_changes_since(self) -> None:
+        changes = ResourceChanges(
+            affected_vnfcs=(
+                AffectedVnfc(
+                    id="1",
+                    vdu_id="web",
+                    change_type=ChangeType.ADDED,
+                    compute_resource=ResourceHandle(resource_id="web-5d9c"),
+                ),
+            ),
+            affected_virtual_storages=(
+                AffectedVirtualStorage(
+                    id="2",
+                    virtual_storage_desc_id="data",
+                    change_type=ChangeType.REMOVED,
+                    storage_resource=ResourceHandle(resource_id="old-data"),
+                ),
+            ),
+        )
+        text = plan_text.render_executed(
+            a_plan(resource_changes=changes),
+        )
+        self.assertIn(
+            """
+Changes
+  ADDED VNFC web-5d9c of web
+  REMOVED storage old-data of data
+
+Plan:""",
+            text,
         )
 
     def test_unknown_outcomes(self) -> None:

@@ -78,7 +78,7 @@ class TestActions(testtools.TestCase):
         (action,) = actions.StackPlan(task, heals_stack=False).list_actions()
         self.assertEqual(ActionType.PATCH, action.type)
         self.assertEqual(
-            "VDU web has 2 VNFCs instead of 1, and connection points move to "
+            "VDU web is scaled from 1 to 2 VNFCs, and connection points move to "
             "other external links",
             action.reason,
         )
