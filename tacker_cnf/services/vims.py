@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -17,8 +17,12 @@ from tacker_cnf.db.session import (
 )
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import redaction
+from tacker_cnf.lcm.secret_names import is_secret_access
 from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol.base import Name
+
+#: keys of auth_cred by which the certificate of a VIM is verified
+VERIFICATION_KEYS: Final = ("cert_verify", "ssl_ca_cert")
 
 
 class NewVim(msgspec.Struct, kw_only=True, frozen=True):
@@ -119,7 +123,8 @@ class VimService:
         """Update a VIM.
 
         :raises NotFound: no VIM has this id
-        :raises BadRequest: auth_url changes without auth_cred
+        :raises BadRequest: the registered credentials would be sent to
+            another address, or with another verification of its certificate
         :raises Conflict: another VIM has this name
         :raises VnfmError: the VIM is unreachable, or rejects the credentials
         """
@@ -205,19 +210,26 @@ def _delete(session: Session, vim_id: str) -> None:
 def _apply(vim: models.Vim, requested: VimChange) -> None:
     """Apply an update to a VIM.
 
-    :raises BadRequest: auth_url changes without auth_cred
+    :raises BadRequest: the registered credentials would be sent to another
+        address, or with another verification of its certificate
     """
-    address_changed = requested.auth_url not in {None, vim.auth_url}
-    if address_changed and requested.auth_cred is None:
+    own = requested.auth_cred or {}
+    changes_receiver = requested.auth_url not in {None, vim.auth_url} or any(
+        name in own and own[name] != vim.auth_cred.get(name)
+        for name in VERIFICATION_KEYS
+    )
+    if changes_receiver and not any(map(is_secret_access, own)):
         raise errors.BadRequest(
-            "auth_url: registered credentials are not sent to another "
-            "address; set auth_cred, too."
+            f"auth_url, {', '.join(VERIFICATION_KEYS)}: registered "
+            "credentials are neither sent to another address nor with another "
+            "verification of its certificate; set the complete auth_cred, "
+            "with its password, token or key."
         )
     for name in VimChange.__struct_fields__:
         value = getattr(requested, name)
         if value is None:
             continue
-        if name == "auth_cred" and not address_changed:
+        if name == "auth_cred" and not changes_receiver:
             value = {**vim.auth_cred, **value}
         if name == "is_default":
             value = value or None

@@ -162,6 +162,22 @@ class TestSecrets(VimTest):
         )
         self.assertEqual(first | {"username": "you"}, second)
 
+    def test_registered_credentials_stay_with_their_receiver(self) -> None:
+        vim_id = self.register()
+        for change in (
+            {"auth_url": "https://elsewhere"},
+            {"auth_url": "https://elsewhere", "auth_cred": {"username": "x"}},
+            {"auth_cred": {"cert_verify": "False"}},
+            {"auth_cred": {"ssl_ca_cert": "mine", "username": "x"}},
+        ):
+            response = self.change(vim_id, **change)
+            self.assert_problem(400, response, "registered credentials")
+        self.assertEqual(1, len(self.driver.checked_connections))
+        new = {"cert_verify": "False", "bearer_token": "mine"}
+        self.assertEqual(200, self.change(vim_id, auth_cred=new).status)
+        *_, checked = self.driver.checked_connections
+        self.assertEqual(new, checked.access_info)
+
 
 class TestDefault(VimTest):
     def defaults(self) -> list[str]:
