@@ -53,7 +53,7 @@ def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
         **{
             _LINK_NAMES.get(task, task): Link(href=f"{self_url}/{task}")
             for task, operation in registry.INSTANCE_TASKS.items()
-            if operation.required_state is value.instantiation_state
+            if registry.is_allowed(operation.kind, value)
         },
     )
     return msgspec.structs.replace(value, links=links)

@@ -233,8 +233,12 @@ def _apply_changes(run: Run, changes: InstanceChanges) -> Run:
 
     :raises ScriptFailed: a change is not valid
     """
-    vnfd = (run.next_package or run.package).vnfd
-    vdus = flavour_of(vnfd, run.change.state.flavour_id).vdus
+    package = run.package
+    flavour_id = run.change.first_state.flavour_id
+    if not run.is_rollback:
+        package = run.next_package or package
+        flavour_id = run.change.state.flavour_id
+    vdus = flavour_of(package.vnfd, flavour_id).vdus
     return msgspec.structs.replace(
         run,
         script_changes=script_output.merge(

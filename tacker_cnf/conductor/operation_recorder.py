@@ -118,17 +118,22 @@ class OperationRecorder:
         with self._store.writer() as session:
             op_occs.save_checkpoint(session, self._claimed_op, checkpoint)
 
-    def save_plan(self, plan: VnfPlan) -> None:
+    def save_plan(self, plan: VnfPlan, metadata: Mapping[str, Any]) -> None:
         """Save the plan of the driver, before it is executed.
 
+        :param metadata: merged into that of instantiatedVnfInfo
         :raises LeaseLost: another conductor may have claimed the operation
         """
-        self._claim.persist(lambda: self._save_plan(plan))
+        self._claim.persist(lambda: self._save_plan(plan, metadata))
 
     @transaction
-    def _save_plan(self, plan: VnfPlan) -> None:
+    def _save_plan(self, plan: VnfPlan, metadata: Mapping[str, Any]) -> None:
         with self._store.writer() as session:
             op_occs.save_plan(session, self._claimed_op, plan)
+            if metadata:
+                instances.merge_metadata(
+                    session, plan.vnf_instance_id, metadata
+                )
 
     def load_plan(self) -> VnfPlan | None:
         """Return the saved plan; None: there is none.

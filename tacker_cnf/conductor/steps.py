@@ -223,7 +223,7 @@ class Steps:
         plan = run.vims.driver.plan(task)
         _log_plan(plan)
         shown = self._shown_plan(run, plan)
-        self._recorder.save_plan(shown)
+        self._recorder.save_plan(shown, plan.metadata)
         result = run.vims.driver.execute(plan, self._context)
         return msgspec.structs.replace(
             run, result=result, plan=plan_outcome.completed(shown)

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -198,6 +199,22 @@ def update(session: orm.Session, instance: VnfInstance) -> None:
         .where(Row.id == instance.id)
         .values({**values, Row.generation: Row.generation + 1})
     )
+
+
+def merge_metadata(
+    session: orm.Session, instance_id: str, metadata: Mapping[str, Any]
+) -> None:
+    """Merge values into the metadata of instantiatedVnfInfo."""
+    instance = get(session, instance_id)
+    info = instance.instantiated_vnf_info
+    if info is not None:
+        merged = msgspec.structs.replace(
+            info, metadata={**info.metadata, **metadata}
+        )
+        update(
+            session,
+            msgspec.structs.replace(instance, instantiated_vnf_info=merged),
+        )
 
 
 def get_script_memory(

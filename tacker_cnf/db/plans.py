@@ -1,5 +1,7 @@
 """The plans of operations: what was planned, and at the end what was done."""
 
+import bisect
+import itertools
 from typing import Final
 
 import msgspec
@@ -10,12 +12,12 @@ from tacker_cnf.db import models
 from tacker_cnf.lcm.vnf_plan import VnfPlan
 
 Row = models.OperationPlan
-#: the most bytes of a plan as JSON with the changes of its fields; database
-#: servers limit the size of a statement
+#: the most bytes of a plan as JSON; database servers limit the size of a
+#: statement
 MAX_BYTES: Final = 4 * 1024 * 1024
 TOO_LARGE: Final = (
-    f"The plan is larger than {MAX_BYTES} bytes: the changes of the fields are "
-    "left out."
+    f"The plan is larger than {MAX_BYTES} bytes. Left out: the changes of the "
+    "fields, and {} of {} resources."
 )
 
 
@@ -43,14 +45,21 @@ def get(session: orm.Session, op_occ_id: str) -> VnfPlan | None:
 
 
 def _limited(plan: VnfPlan) -> VnfPlan:
-    """Leave out the changes of fields of a plan that is too large."""
+    """Leave out of a plan that is too large the changes of fields, and then
+    its last resources.
+    """
     if len(msgspec.json.encode(plan)) <= MAX_BYTES:
         return plan
+    actions = [
+        msgspec.structs.replace(action, changes=()) for action in plan.actions
+    ]
+    sizes = (len(msgspec.json.encode(action)) + 1 for action in actions)
+    # half is left for all else
+    kept = bisect.bisect([*itertools.accumulate(sizes)], MAX_BYTES // 2)
+    count = len(actions)
+    left_out = TOO_LARGE.format(count - min(kept, count), count)
     return msgspec.structs.replace(
         plan,
-        actions=tuple(
-            msgspec.structs.replace(action, changes=())
-            for action in plan.actions
-        ),
-        warnings=(*plan.warnings, TOO_LARGE),
+        actions=tuple(actions[:kept]),
+        warnings=(*plan.warnings, left_out),
     )

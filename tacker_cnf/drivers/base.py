@@ -103,6 +103,9 @@ class Plan:
     #: the files of the package that the driver runs: parameter of the request
     #: that names one -> its path
     scripts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: merged into the metadata of instantiatedVnfInfo before the execution,
+    #: so that later operations have it even if this one fails
+    metadata: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 P = TypeVar("P", bound=Plan)

@@ -159,7 +159,7 @@ def current_state(instance: VnfInstance) -> State | None:
         scale_levels={
             scale.aspect_id: scale.scale_level for scale in info.scale_status
         },
-        counts=_counts(info),
+        counts=counts_of(info),
         parameters=info.metadata,
         localization_language=info.localization_language,
         ext_virtual_links=tuple(
@@ -173,7 +173,10 @@ def current_state(instance: VnfInstance) -> State | None:
     )
 
 
-def _counts(info: InstantiatedVnfInfo) -> Mapping[str, int]:
+def counts_of(info: InstantiatedVnfInfo) -> Mapping[str, int]:
+    """Return the number of VNFCs by VDU; of a STOPPED VNF once it is
+    started.
+    """
     if info.vnf_state is VnfOperationalState.STOPPED:
         kept: Mapping[str, int] = info.metadata.get(STOPPED_COUNTS) or {}
         return kept

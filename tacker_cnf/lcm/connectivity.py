@@ -87,6 +87,20 @@ def changed(current: Links, requested: Links) -> Links:
     return tuple(link for link in found.values() if link.ext_cps)
 
 
+def limited(links: Links, flavour: Flavour) -> Links:
+    """Leave out the connection points that a flavour does not have, and the
+    links that are left without one.
+    """
+    removed = {
+        cp.cpd_id
+        for link in links
+        for cp in link.ext_cps
+        if cp.cpd_id not in flavour.connection_points
+    }
+    kept = (_without(link, removed) for link in links)
+    return tuple(link for link in kept if link.ext_cps)
+
+
 def _without(
     link: ExtVirtualLinkData, cpds: Iterable[str]
 ) -> ExtVirtualLinkData:

@@ -100,14 +100,16 @@ def update_resources(
 
     :param metadata: of the instance; it may set VNFC ids
     """
-    new = msgspec.structs.replace(
+    own = {STOPPED_COUNTS, UNMATCHED} & info.metadata.keys()
+    kept = {name: info.metadata[name] for name in own}
+    return msgspec.structs.replace(
         info,
-        **msgspec.structs.asdict(found),
+        **msgspec.structs.asdict(found)
+        | {"metadata": {**found.metadata, **kept}},
         vnfc_info=vnfc_ids.build_vnfc_info(
             found.vnfc_resource_info, info.vnfc_info, metadata, info.vnf_state
         ),
     )
-    return with_unmatched(new, unmatched(info))
 
 
 def unmatched(before: InstantiatedVnfInfo | None) -> Mapping[str, Any]:

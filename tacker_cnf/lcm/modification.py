@@ -16,6 +16,7 @@ from tacker_cnf.lcm import (
 )
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
 from tacker_cnf.sol.lcm_request import (
+    ChangeCurrentVnfPkgRequest,
     ChangeVnfFlavourRequest,
     InstantiateVnfRequest,
     VnfcInfoModifications,
@@ -222,7 +223,9 @@ def _modified_vnfc(
 
 def with_properties(
     instance: VnfInstance,
-    request: InstantiateVnfRequest | ChangeVnfFlavourRequest,
+    request: InstantiateVnfRequest
+    | ChangeVnfFlavourRequest
+    | ChangeCurrentVnfPkgRequest,
 ) -> VnfInstance:
     """Apply the extensions and configurable properties of a request."""
     return msgspec.structs.replace(

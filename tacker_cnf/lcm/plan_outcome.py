@@ -81,7 +81,6 @@ def _named(actions: tuple[Action, ...], error: str) -> frozenset[int]:
     numbers = {
         (action.kind, action.name): number
         for number, action in enumerate(actions)
-        if action.type is not ActionType.UNCHANGED
     }
     owners = {
         name: number
@@ -99,7 +98,11 @@ def _named(actions: tuple[Action, ...], error: str) -> frozenset[int]:
                 default=None,
             )
             found |= {owners[owner]} if owner else set()
-    return frozenset(found)
+    return frozenset(
+        number
+        for number in found
+        if actions[number].type is not ActionType.UNCHANGED
+    )
 
 
 def _with_outcomes(

@@ -30,8 +30,9 @@ def match_levels(
 ) -> LevelMatch:
     """Match the scale levels to the counted VNFCs, where counts match one.
 
-    A STOPPED VNF keeps its levels. The level of an aspect stays if its counts did not change: a package may
-    create VNFCs for some of its VDUs only.
+    A STOPPED VNF keeps its levels. The level of an aspect stays, too, if its
+    counts did not change: a package may create VNFCs for some of its VDUs
+    only.
 
     :param unmatched_before: counts that matched no level before
     """

@@ -3,6 +3,7 @@
 import msgspec
 
 from tacker_cnf import errors
+from tacker_cnf.lcm.change import counts_of
 from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo, ScaleInfo
 from tacker_cnf.vnfd import scaling
 from tacker_cnf.vnfd.model import Flavour, Vnfd
@@ -34,7 +35,7 @@ def apply_vnfd(info: InstantiatedVnfInfo, vnfd: Vnfd) -> InstantiatedVnfInfo:
 def _check_vdus(
     info: InstantiatedVnfInfo, flavour: Flavour, vnfd: Vnfd
 ) -> None:
-    used = {vnfc.vdu_id for vnfc in info.vnfc_resource_info}
+    used = {vdu for vdu, count in counts_of(info).items() if count}
     if missing := sorted(used - flavour.vdus.keys()):
         raise _incompatible(
             vnfd,

@@ -228,10 +228,13 @@ class PlanService:
             saved_checkpoint=failed.checkpoint if failed else None,
         )
         asks_nfvo = self._has_nfvo and not failed
+        change = task.change
+        # a rollback runs the scripts of the flavour that the VNF changed to
+        after = change.first_state if change.restores else change.state
         return VnfPlan(
             vnf_instance_id=task.instance.id,
             operation=op,
-            is_rollback=task.change.restores,
+            is_rollback=change.restores,
             actions=plan.actions,
             warnings=(
                 *plan.warnings,
@@ -240,8 +243,8 @@ class PlanService:
             scripts=self._scripts(
                 op,
                 task.instance,
-                task.change.state.flavour_id,
-                is_rollback=task.change.restores,
+                after.flavour_id,
+                is_rollback=change.restores,
             )
             | dict(plan.scripts),
         )

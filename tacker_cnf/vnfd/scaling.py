@@ -21,6 +21,26 @@ def counts_of_level(flavour: Flavour, level_id: str | None) -> dict[str, int]:
     } | level.counts
 
 
+def counts_set_by_level(
+    flavour: Flavour, level_id: str | None, expected: Mapping[str, int]
+) -> dict[str, int]:
+    """Return the counts of the VDUs that a level determines. If all levels
+    give a VDU the same count, which it is expected to have, then its VNFCs
+    stay: a VIM may determine their number, as the nodes that of a DaemonSet.
+
+    :param expected: VDU -> number of VNFCs by the present scale levels
+    :raises UnknownLevel: the flavour has no such level
+    """
+    counts = counts_of_level(flavour, level_id)
+    of_levels = [counts_of_level(flavour, other) for other in flavour.levels]
+    return {
+        vdu: count
+        for vdu, count in counts.items()
+        if count != expected.get(vdu)
+        or any(level[vdu] != count for level in of_levels)
+    }
+
+
 def scale_levels_of(flavour: Flavour, level_id: str | None) -> dict[str, int]:
     """Return the scale level of each aspect at an instantiation level.
 

@@ -2,20 +2,19 @@
 
 from typing import Any, Final
 
-from tests.fixtures.cluster import CORE
+from tests.fixtures.cluster import APPS, CORE
 from tests.functional.test_cnf_plans import CLAIMS, PlanCase
 
 FILES: Final = "lcm-kubernetes-def-files"
 KUBERNETES: Final = "Files/kubernetes"
+SMALL_FILES: Final = [
+    f"{KUBERNETES}/configmap.yaml",
+    f"{KUBERNETES}/secret.yaml",
+    f"{KUBERNETES}/deployment.yaml",
+]
 SMALL: Final = {
     "newFlavourId": "small",
-    "additionalParams": {
-        FILES: [
-            f"{KUBERNETES}/configmap.yaml",
-            f"{KUBERNETES}/secret.yaml",
-            f"{KUBERNETES}/deployment.yaml",
-        ]
-    },
+    "additionalParams": {FILES: SMALL_FILES},
 }
 
 
@@ -91,6 +90,39 @@ class TestChangeFlavour(PlanCase):
         self.assertEqual("small", self.info()["flavourId"])
         self.cluster.call("DELETE", f"{pods}/probe")
         self.run_and_check(self.simple())
+
+    def test_a_failed_change_leaves_nothing_behind(self) -> None:
+        self.run_completed("change_flavour", SMALL)
+        pods = f"{CORE}/namespaces/{self.vnfm.namespace}/pods"
+        spec = {"containers": [{"name": "main", "image": "other"}]}
+        foreign = {"metadata": {"name": "probe"}, "spec": spec}
+        self.cluster.call("POST", pods, foreign)
+        op_occ = self.vnfm.run(self.vnf, "change_flavour", self.simple())
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], op_occ)
+        self.vnfm.decide(op_occ["id"], "fail")
+        self.run_completed("terminate", {"terminationType": "FORCEFUL"})
+        self.assertEqual({("pods", "probe")}, self.objects().keys())
+
+    def test_a_failed_change_reports_the_vnfcs_that_run(self) -> None:
+        deployments = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments"
+        self.cluster.call("DELETE", f"{deployments}/web")
+        op_occ = self.vnfm.run(self.vnf, "change_flavour", SMALL)
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], op_occ)
+        affected = op_occ.get("resourceChanges", {}).get("affectedVnfcs", ())
+        self.assertEqual([], [v for v in affected if v["vduId"] != "web"])
+
+    def test_manifests_of_the_other_flavour_are_rejected(self) -> None:
+        files = SMALL_FILES
+        daemons = f"{KUBERNETES}/daemonset.yaml"
+        for params, detail in (
+            ({}, "flavour small has no VDU"),
+            ({FILES: [*files, daemons]}, "flavour small has no VDU agent"),
+            ({FILES: files, "namespace": "other"}, "stays in its namespace"),
+        ):
+            body = {"newFlavourId": "small", "additionalParams": params}
+            response = self.vnfm.task(self.vnf, "change_flavour", body)
+            self.assertEqual(400, response.status, response.json)
+            self.assertIn(detail, response.json["detail"])
 
     def test_impossible_requests_are_rejected(self) -> None:
         for flavour, detail in (

@@ -83,6 +83,39 @@ class TestOperate(CnfCase):
         self.run_completed("operate", START)
         self.assertEqual(self.sizes, self.pod_counts())
 
+    def test_a_vdu_without_pods(self) -> None:
+        name = f"namespaces/{self.vnfm.namespace}/deployments/web"
+        scale = self.cluster.call("GET", f"{APPS}/{name}/scale")
+        scale["spec"]["replicas"] = 0
+        self.cluster.call("PUT", f"{APPS}/{name}/scale", scale)
+
+        def is_found() -> bool:
+            self.vnfm.task(self.vnf, "sync", None)
+            vnfcs = self.info()["vnfcResourceInfo"]
+            return "web" not in {vnfc["vduId"] for vnfc in vnfcs}
+
+        waiting.until(is_found, "the VDU without pods")
+        before = self.pod_counts()
+        self.run_completed("operate", STOP)
+        self.assertEqual(Counter(), self.pod_counts())
+        self.run_completed("operate", START)
+        self.assertEqual(before, self.pod_counts())
+
+    def test_a_graceful_stop(self) -> None:
+        body = {
+            "changeStateTo": "STOPPED",
+            "stopType": "GRACEFUL",
+            "gracefulStopTimeout": 60,
+        }
+        self.run_completed("operate", body)
+        self.assertEqual(Counter(), self.pod_counts())
+
+    def test_links_of_a_stopped_vnf(self) -> None:
+        self.run_completed("operate", STOP)
+        links = self.vnfm.instance(self.vnf)["_links"]
+        self.assertIn("operate", links)
+        self.assertFalse({"changeFlavour", "changeVnfPkg"} & links.keys())
+
     def test_a_stopped_vnf_is_terminated(self) -> None:
         self.run_completed("operate", STOP)
         self.run_completed("terminate", {"terminationType": "FORCEFUL"})

@@ -195,7 +195,7 @@ class ClusterTask:
             if self.rendered.exists(manifest):
                 self.apply_manifests([manifest])
             return  # else stop_pods() deletes it
-        count = self.rendered.counts[manifest.vdu_id or ""]
+        count = self.rendered.size_of(manifest)
         self.progress(f"Scaling {manifest.kind} {manifest.name} to {count}")
         place = (self._kind(manifest), manifest.name, self.rendered.namespace)
         try:
@@ -214,16 +214,16 @@ class ClusterTask:
 
     def stop_pods(
         self, workloads: Iterable[Manifest], grace: int | None
-    ) -> None:
-        """Delete the pods of workloads that shall have none, and wait until
-        they are deleted.
+    ) -> set[str]:
+        """Delete the pods of workloads that shall have none, without waiting.
 
         :param grace: grace period in seconds; None: that of the pod
+        :returns: the uids of the pods
         """
         vdus = {manifest.vdu_id for manifest in workloads}
         pods = [pod for pod in self.pods() if inventory.vdu_of(pod) in vdus]
         self.delete_pods(pods, grace)
-        self.waiter.wait_pods_deleted({p["metadata"]["uid"] for p in pods})
+        return {pod["metadata"]["uid"] for pod in pods}
 
     def owned(
         self, objects: Iterable[Manifest]

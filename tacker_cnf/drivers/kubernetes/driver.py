@@ -118,8 +118,13 @@ class KubernetesDriver:
         assignment = cluster_assignment.assign_clusters(task)
         _check_singletons(rendered)
         objects = _plan_objects(task, rendered)
-        is_new = change.current is None or change.changes_flavour
-        if is_new or task.current_package or not task.has_operation:
+        if (
+            change.current is None
+            or change.changes_flavour
+            or (change.operates and not change.state.is_stopped)
+            or task.current_package
+            or not task.has_operation
+        ):
             workloads.check(task, rendered)
         states = actions.states_by_request(change, objects)
         warnings: tuple[str, ...] = ()
@@ -132,6 +137,7 @@ class KubernetesDriver:
             actions=tuple(lister.list_actions()),
             warnings=(*lister.list_warnings(), *warnings),
             scripts=coordination.scripts(task),
+            metadata=_new_kinds(change, objects.after),
             objects=objects,
             assignment=assignment,
         )
@@ -209,7 +215,13 @@ class KubernetesDriver:
 
     def observe(self, task: InfraTask, context: TaskContext) -> Observed:
         assignment = cluster_assignment.assign_clusters(task)
-        return self._connect(task, context, _render(task), assignment).result()
+        rendered = _render(task)
+        if task.change.changes_flavour and task.change.current:
+            before = manifests.render(
+                task.instance.id, task.package, task.change.current
+            )
+            rendered = flavour_change.with_workloads(rendered, before)
+        return self._connect(task, context, rendered, assignment).result()
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
         return label_search.search(self._connect_for_search(task), task)
@@ -285,6 +297,18 @@ def _plan_objects(task: InfraTask, rendered: Rendered) -> ObjectPlan:
         stops=change.operates and change.desired.is_stopped,
         grace=change.grace,
     )
+
+
+def _new_kinds(change: Change, after: Rendered) -> dict[str, Any]:
+    """Return the metadata with the kinds of which the VNF gets its first
+    objects, if there are any: its termination has to find them.
+    """
+    if change.current is None or change.desired is None:
+        return {}
+    known = manifests.parameters_of(change.current).object_kinds
+    if after.kinds <= {*known}:
+        return {}
+    return {inventory.OBJECT_KINDS_KEY: inventory.list_kinds(after)}
 
 
 def _only_resizes(change: Change) -> bool:
@@ -410,7 +434,7 @@ def _resized_workloads(
         if manifest is None or manifest.kind not in SCALABLE:
             kind = f"a {manifest.kind}" if manifest else "not in its manifests"
             raise errors.NotScalable(
-                f"aspectId: VDU {vdu} is {kind}; only "
+                f"VDU {vdu} is {kind}; only "
                 f"{', '.join(sorted(SCALABLE))} can be scaled."
             )
         resized.append(manifest)

@@ -46,8 +46,10 @@ def plan(task: InfraTask, rendered: Rendered) -> ObjectPlan:
         )
     before = manifests.render(task.instance.id, task.package, change.current)
     manifest_validation.check(before, rendered)
+    package_change.check_namespace(before, rendered)
     common = package_change.pair(before, rendered)
     workloads = [c for c in common if c.after.kind in VDU_KINDS]
+    _check_vdus(workloads, task)
     others = [c for c in common if c.after.kind not in VDU_KINDS]
     written = tuple(
         c
@@ -81,14 +83,44 @@ def plan(task: InfraTask, rendered: Rendered) -> ObjectPlan:
             c.after
             for c in workloads
             if c.after.kind in SCALABLE
-            and _count(before, c) != _count(rendered, c)
+            and before.size_of(c.before) != rendered.size_of(c.after)
         ),
         before=before,
     )
 
 
-def _count(rendered: Rendered, change: ManifestChange) -> int:
-    return rendered.counts.get(change.after.vdu_id or "", 0)
+def with_workloads(rendered: Rendered, before: Rendered) -> Rendered:
+    """Add the workloads of the old flavour, which the VNF may still have."""
+    own = package_change.only_in(before, rendered)
+    return dataclasses.replace(
+        rendered,
+        objects=(*rendered.objects, *(m for m in own if m.vdu_id)),
+    )
+
+
+def _check_vdus(changes: list[ManifestChange], task: InfraTask) -> None:
+    """Check that workloads of both flavours are of the same VDUs.
+
+    :raises InvalidParameters: a workload is of a VDU in one flavour only
+    """
+    for change in changes:
+        before, after = change.before, change.after
+        if before.vdu_id == after.vdu_id:
+            continue
+        flavour_id = task.change.state.flavour_id
+        if after.vdu_id is None:
+            problem = f"flavour {flavour_id} has no VDU {before.vdu_id}"
+        else:
+            problem = (
+                f"flavour {flavour_id} has it as VDU {after.vdu_id}, and the "
+                f"VNF as {before.vdu_id or 'no VDU'}"
+            )
+        raise errors.InvalidParameters(
+            f"additionalParams.lcm-kubernetes-def-files: {after.file} has the "
+            f"{after}, but {problem}. List the manifests of flavour "
+            f"{flavour_id} only, or give the workload another name in one of "
+            "the flavours."
+        )
 
 
 def _is_same_workload(change: ManifestChange) -> bool:

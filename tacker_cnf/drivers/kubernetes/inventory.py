@@ -65,7 +65,7 @@ def instance_metadata(
         "namespace": rendered.namespace,
         "tenant": rendered.namespace,
         "lcm-kubernetes-def-files": list(rendered.def_files),
-        OBJECT_KINDS_KEY: [list(kind) for kind in sorted(rendered.kinds)],
+        OBJECT_KINDS_KEY: list_kinds(rendered),
         "vdu_reses": {
             vdu: manifest.body for vdu, manifest in rendered.workloads.items()
         },
@@ -77,6 +77,11 @@ def instance_metadata(
         if assignment
         else metadata
     )
+
+
+def list_kinds(rendered: Rendered) -> list[list[str]]:
+    """Return [apiVersion, kind] of all objects that an instance may have."""
+    return [list(kind) for kind in sorted(rendered.kinds)]
 
 
 def is_living(pod: Object) -> bool:

@@ -174,6 +174,10 @@ class Rendered:
         """VDU -> its workload."""
         return {m.vdu_id: m for m in self.objects if m.vdu_id}
 
+    def size_of(self, manifest: Manifest) -> int:
+        """Return the number of pods of a workload."""
+        return self.counts.get(manifest.vdu_id or "", 0)
+
     def exists(self, manifest: Manifest) -> bool:
         """Return whether the object of a manifest exists in this state; the
         bare Pods of a STOPPED VNF do not.

@@ -192,7 +192,7 @@ class Observation:
                 is_rolled = manifest in self._plan.rolled
                 self.after[manifest.key] = with_size(
                     self.after[manifest.key] if is_rolled else live,
-                    rendered.counts[manifest.vdu_id or ""],
+                    rendered.size_of(manifest),
                     is_stopped=rendered.is_stopped,
                 )
             elif rendered.exists(manifest) and manifest.key not in self.before:

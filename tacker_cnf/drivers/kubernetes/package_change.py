@@ -125,6 +125,18 @@ def only_in(rendered: Rendered, other: Rendered) -> tuple[Manifest, ...]:
     return tuple(m for m in rendered.objects if m.key not in keys)
 
 
+def check_namespace(before: Rendered, after: Rendered) -> None:
+    """Check that the objects of a VNF stay in their namespace.
+
+    :raises InvalidParameters: the request names another namespace
+    """
+    if after.namespace != before.namespace:
+        raise errors.InvalidParameters(
+            "additionalParams.namespace: a VNF that runs stays in its "
+            f"namespace, {before.namespace}."
+        )
+
+
 def _check(
     params: KubernetesChangePackageParameters,
     before: Rendered,
@@ -134,11 +146,7 @@ def _check(
 
     :raises InvalidParameters: the request is not valid, or the VDUs differ
     """
-    if params.namespace not in {None, before.namespace}:
-        raise errors.InvalidParameters(
-            "additionalParams.namespace: a VNF that runs stays in its "
-            f"namespace, {before.namespace}."
-        )
+    check_namespace(before, after)
     workloads = after.workloads
     for vdu, manifest in before.workloads.items():
         if vdu not in workloads or workloads[vdu].key != manifest.key:

@@ -35,6 +35,8 @@ class PlanTask:
         self._rolled = cluster_task.select_own(plan.rolled)
         self._scaled = cluster_task.select_own(plan.scaled)
         self._applied = cluster_task.select_own(plan.applied)
+        #: uids of the pods that a stop deletes
+        self._stopped: set[str] = set()
 
     def change(
         self, on_rolled: Callable[[ClusterTask, Manifest], None]
@@ -55,14 +57,17 @@ class PlanTask:
         self._update.restart(written)
         self._cluster_task.scale(self._scaled)
         if self._plan.stops:
-            self._cluster_task.stop_pods(self._scaled, self._plan.grace)
+            self._stopped = self._cluster_task.stop_pods(
+                self._scaled, self._plan.grace
+            )
 
     def finish(self) -> None:
-        """Wait until the created, rolled and scaled objects are ready, then
-        delete the obsolete ones.
+        """Wait until the pods of a stop are deleted, and the created, rolled
+        and scaled objects ready; then delete the obsolete ones.
 
         :raises InfraError: the cluster failed, or was not ready in time
         """
+        self._cluster_task.waiter.wait_pods_deleted(self._stopped)
         self._cluster_task.waiter.wait_ready(
             [*self._created, *self._rolled, *self._scaled]
         )

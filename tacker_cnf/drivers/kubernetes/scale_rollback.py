@@ -146,7 +146,7 @@ class ScaleRollback:
             key=lambda p: str(p["metadata"]["creationTimestamp"]), reverse=True
         )
         new.sort(key=readiness_checks.is_ready)
-        size = self._cluster_task.rendered.counts[manifest.vdu_id or ""]
+        size = self._cluster_task.rendered.size_of(manifest)
         surplus = len(living) - size
         return new[: max(surplus, 0)]
 

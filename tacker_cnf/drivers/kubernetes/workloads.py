@@ -1,7 +1,7 @@
 """Checks that each VDU has its workload in the manifests."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
@@ -25,10 +25,10 @@ def check(task: InfraTask, rendered: Rendered) -> None:
     :raises InvalidParameters: a workload is missing, or the mapping is invalid
     """
     vdus = flavour_of(task.package.vnfd, task.change.state.flavour_id).vdus
-    _check_mapping(rendered, vdus)
+    _check_mapping(rendered, vdus, task.change.parameters)
     missing = sorted(
         vdu
-        for vdu, count in rendered.counts.items()
+        for vdu, count in task.change.state.counts.items()
         if count and vdu not in rendered.workloads
     )
     if missing:
@@ -58,10 +58,19 @@ def check_names(task: InfraTask) -> None:
             )
 
 
-def _check_mapping(rendered: Rendered, vdus: Mapping[str, Vdu]) -> None:
+def _check_mapping(
+    rendered: Rendered,
+    vdus: Mapping[str, Vdu],
+    requested: Mapping[str, Any],
+) -> None:
+    """Check the mapping. That of an earlier request may have VDUs that the
+    present flavour lacks; they are ignored.
+    """
     found: dict[tuple[str, str], str] = {}
     for vdu, workload in sorted(rendered.vdu_mapping.items()):
         if vdu not in vdus:
+            if vdu not in (requested.get("vdu_mapping") or ()):
+                continue
             raise errors.InvalidParameters(
                 f"{MAPPING}: there is no VDU {vdu!r}, only "
                 f"{', '.join(sorted(vdus))}."

@@ -63,11 +63,8 @@ def keystone_error(status: int, reason: str) -> errors.InfraError:
 
 def service_error(name: str, status: int, reason: str) -> errors.InfraError:
     """Convert an error response of Glance or Nova."""
-    kind = (
-        errors.VimUnavailable
-        if status == 429 or status >= 500
-        else errors.VimRejected
-    )
+    other = errors.VimUnavailable if status >= 500 else errors.VimRejected
+    kind = _BY_STATUS.get(status, other)
     text = " ".join(reason.split())[:500] or "no reason given"
     return kind(f"{name} answered {status}: {text}")
 

@@ -14,6 +14,7 @@ from collections.abc import (
 )
 from typing import Any, Final
 
+import msgspec
 from oslo_log import log
 
 from tacker_cnf import errors
@@ -94,8 +95,24 @@ class StackTask:
 
     @property
     def flavour(self) -> Flavour:
-        """The deployment flavour, which names the VDUs of the stack."""
-        return flavour_of(self._task.package.vnfd, self._state.flavour_id)
+        """The deployment flavour, which names the VDUs of the stack; while it
+        changes, the stack may have those of both flavours.
+        """
+        vnfd, change = self._task.package.vnfd, self._task.change
+        flavour = flavour_of(vnfd, change.state.flavour_id)
+        if not change.changes_flavour:
+            return flavour
+        before = flavour_of(vnfd, change.first_state.flavour_id)
+        return msgspec.structs.replace(
+            flavour,
+            vdus={**before.vdus, **flavour.vdus},
+            connection_points={
+                **before.connection_points,
+                **flavour.connection_points,
+            },
+            storages={**before.storages, **flavour.storages},
+            virtual_links={**before.virtual_links, **flavour.virtual_links},
+        )
 
     def find(self) -> Stack | None:
         """Find the stack; None: not found, or DELETE_COMPLETE."""

@@ -5,11 +5,16 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from tacker_cnf.lcm import connectivity
 from tacker_cnf.lcm.change import Change, State, current_state
 from tacker_cnf.lcm.grant_resources import GrantResource
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.sol.lcm_request import VnfInfoModifications
+from tacker_cnf.sol.lcm_request import (
+    ChangeCurrentVnfPkgRequest,
+    ChangeVnfFlavourRequest,
+    VnfInfoModifications,
+)
 from tacker_cnf.sol.virtual_link import ExtVirtualLinkInfo
 from tacker_cnf.sol.vnf_instance import (
     InstantiationState,
@@ -43,6 +48,30 @@ class Modifications(NamedTuple):
     triggered_by_vnf_pkg_change: (
         ModificationsTriggeredByVnfPkgChange | None
     ) = None
+
+
+def reconfigured(
+    state: State,
+    request: ChangeVnfFlavourRequest | ChangeCurrentVnfPkgRequest,
+    flavour: Flavour,
+) -> State:
+    """Apply the parameters and the links of a request to a state; links keep
+    the connection points that the flavour has.
+
+    :param flavour: the desired one
+    :raises InvalidParameters: a connection point does not exist
+    """
+    connectivity.check(request.ext_virtual_links, flavour)
+    links = connectivity.changed(
+        state.ext_virtual_links, request.ext_virtual_links
+    )
+    managed = request.ext_managed_virtual_links
+    return msgspec.structs.replace(
+        state,
+        parameters={**state.parameters, **request.additional_params},
+        ext_virtual_links=connectivity.limited(links, flavour),
+        ext_managed_virtual_links=managed or state.ext_managed_virtual_links,
+    )
 
 
 class Operation(Generic[R]):

@@ -6,7 +6,6 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import (
-    connectivity,
     grant_resources,
     modification,
 )
@@ -15,6 +14,7 @@ from tacker_cnf.lcm.operations.base import (
     GrantChanges,
     Modifications,
     Operation,
+    reconfigured,
 )
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.lcm_request import ChangeVnfFlavourRequest
@@ -53,21 +53,17 @@ class ChangeFlavour(Operation[ChangeVnfFlavourRequest]):
             raise errors.InvalidParameters(
                 f"newFlavourId: the VNF has the flavour {flavour.id} already."
             )
-        connectivity.check(request.ext_virtual_links, flavour)
         level = request.instantiation_level_id
-        managed = request.ext_managed_virtual_links
+        old_flavour = flavour_of(vnfd, current.flavour_id)
+        expected = scaling.counts_at(old_flavour, current.scale_levels)
+        counts = {
+            vdu: current.counts.get(vdu, 0) for vdu in flavour.vdus
+        } | scaling.counts_set_by_level(flavour, level, expected)
         return msgspec.structs.replace(
-            current,
+            reconfigured(current, request, flavour),
             flavour_id=flavour.id,
             scale_levels=scaling.scale_levels_of(flavour, level),
-            counts=scaling.counts_of_level(flavour, level),
-            parameters={**current.parameters, **request.additional_params},
-            ext_virtual_links=connectivity.changed(
-                current.ext_virtual_links, request.ext_virtual_links
-            ),
-            ext_managed_virtual_links=(
-                managed or current.ext_managed_virtual_links
-            ),
+            counts=counts,
         )
 
     def grant_changes(
@@ -78,17 +74,28 @@ class ChangeFlavour(Operation[ChangeVnfFlavourRequest]):
         new_flavour: Flavour,
     ) -> GrantChanges:
         """Return the servers or pods of VDUs that the flavours describe
-        differently.
+        differently, and the links that only one of them has.
         """
         info = instance.instantiated_vnf_info
+        managed = request.ext_managed_virtual_links
         return GrantChanges(
+            add=[
+                link
+                for link in grant_resources.new_links(new_flavour, managed)
+                if link.template not in old_flavour.virtual_links
+            ],
+            remove=[
+                link
+                for link in (grant_resources.links_of(info) if info else ())
+                if link.template not in new_flavour.virtual_links
+            ],
             update=[
                 grant_resources.compute_of(vnfc)
                 for vnfc in (info.vnfc_resource_info if info else ())
                 if vnfc.vdu_id in new_flavour.vdus
                 and new_flavour.vdus[vnfc.vdu_id]
                 != old_flavour.vdus.get(vnfc.vdu_id)
-            ]
+            ],
         )
 
     def finish(

@@ -1,14 +1,12 @@
 """Change the package of a running VNF (SOL003 5.4.11a)."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from tacker_cnf.lcm import (
-    connectivity,
     grant_resources,
-    masked_patch,
     modification,
     vnfd_compatibility,
 )
@@ -18,6 +16,7 @@ from tacker_cnf.lcm.operations.base import (
     GrantChanges,
     Modifications,
     Operation,
+    reconfigured,
 )
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.lcm_request import ChangeCurrentVnfPkgRequest
@@ -28,9 +27,6 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
 )
 from tacker_cnf.vnfd import scaling
 from tacker_cnf.vnfd.model import Flavour, Vnfd
-
-#: attributes that a request may change besides the package
-REQUEST_ATTRIBUTES: Final = ("extensions", "vnf_configurable_properties")
 
 
 class ChangePackage(Operation[ChangeCurrentVnfPkgRequest]):
@@ -63,25 +59,16 @@ class ChangePackage(Operation[ChangeCurrentVnfPkgRequest]):
         """
         flavour = flavour_of(vnfd, current.flavour_id)
         old_vdus = flavour_of(old_vnfd, current.flavour_id).vdus
-        connectivity.check(request.ext_virtual_links, flavour)
         levels = dict.fromkeys(flavour.aspects, 0) | dict(current.scale_levels)
         new = {
             vdu: count
             for vdu, count in scaling.counts_at(flavour, levels).items()
             if vdu not in old_vdus
         }
-        managed = request.ext_managed_virtual_links
         return msgspec.structs.replace(
-            current,
+            reconfigured(current, request, flavour),
             scale_levels=levels,
             counts={**current.counts, **new},
-            parameters={**current.parameters, **request.additional_params},
-            ext_virtual_links=connectivity.changed(
-                current.ext_virtual_links, request.ext_virtual_links
-            ),
-            ext_managed_virtual_links=(
-                managed or current.ext_managed_virtual_links
-            ),
         )
 
     def grant_changes(
@@ -115,11 +102,9 @@ class ChangePackage(Operation[ChangeCurrentVnfPkgRequest]):
     ) -> VnfInstance:
         """Apply the VNFD, its defaults, and the values of the request."""
         values = modification.of_vnfd(instance, vnfd)
-        for name in REQUEST_ATTRIBUTES:
-            values[name] = masked_patch.patched(
-                values[name], getattr(request, name)
-            )
-        return msgspec.structs.replace(instance, **values)
+        return modification.with_properties(
+            msgspec.structs.replace(instance, **values), request
+        )
 
     def modifications(
         self, before: VnfInstance, after: VnfInstance

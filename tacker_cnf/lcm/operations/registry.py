@@ -67,18 +67,27 @@ def check_state(op: Op, instance: VnfInstance) -> None:
 
     :raises WrongState: it is in another state
     """
+    if obstacle := _obstacle(op, instance):
+        raise errors.WrongState(
+            f"{op} is not possible: VNF instance {instance.id} is {obstacle}."
+        )
+
+
+def is_allowed(op: Op, instance: VnfInstance) -> bool:
+    """Return whether the instance is in the state this operation requires."""
+    return not _obstacle(op, instance)
+
+
+def _obstacle(op: Op, instance: VnfInstance) -> str | None:
+    """Return the state that does not allow an operation, and a remedy."""
     state = instance.instantiation_state
     if OPERATIONS[op].required_state not in {None, state}:
-        raise errors.WrongState(
-            f"{op} is not possible: VNF instance {instance.id} is {state}."
-        )
+        return state
     info = instance.instantiated_vnf_info
     is_stopped = info and info.vnf_state is VnfOperationalState.STOPPED
     if OPERATIONS[op].requires_started and is_stopped:
-        raise errors.WrongState(
-            f"{op} is not possible: VNF instance {instance.id} is "
-            "STOPPED. Start it first (POST .../operate)."
-        )
+        return "STOPPED. Start it first (POST .../operate)"
+    return None
 
 
 #: a decision -> the task resource a client posts to (SOL003 5.4.14 to 5.4.17)

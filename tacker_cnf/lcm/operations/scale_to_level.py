@@ -8,7 +8,7 @@ from tacker_cnf.lcm.operations.base import Operation
 from tacker_cnf.sol.lcm_request import ScaleVnfToLevelRequest
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 from tacker_cnf.vnfd import scaling
-from tacker_cnf.vnfd.model import Flavour, Vnfd
+from tacker_cnf.vnfd.model import Vnfd
 
 
 class ScaleToLevel(Operation[ScaleVnfToLevelRequest]):
@@ -38,7 +38,8 @@ class ScaleToLevel(Operation[ScaleVnfToLevelRequest]):
         level_id = request.instantiation_level_id
         if level_id is not None:
             levels = scaling.scale_levels_of(flavour, level_id)
-            counts = _counts_of_level(flavour, level_id, current)
+            expected = scaling.counts_at(flavour, current.scale_levels)
+            counts = scaling.counts_set_by_level(flavour, level_id, expected)
         else:
             levels = _requested_levels(request, vnfd)
             counts = scaling.counts_of_aspects(
@@ -49,25 +50,6 @@ class ScaleToLevel(Operation[ScaleVnfToLevelRequest]):
             counts={**current.counts, **counts},
             scale_levels={**current.scale_levels, **levels},
         )
-
-
-def _counts_of_level(
-    flavour: Flavour, level_id: str, current: State
-) -> dict[str, int]:
-    """Return the counts of the VDUs that a level determines. If all levels
-    give a VDU the same count, which it has by its scale levels, then its
-    VNFCs stay: a VIM may determine their number, as the nodes that of a
-    DaemonSet.
-    """
-    expected = scaling.counts_at(flavour, current.scale_levels)
-    of_levels = [scaling.counts_of_level(flavour, x) for x in flavour.levels]
-    counts = scaling.counts_of_level(flavour, level_id)
-    return {
-        vdu: count
-        for vdu, count in counts.items()
-        if count != expected[vdu]
-        or any(level[vdu] != count for level in of_levels)
-    }
 
 
 def _requested_levels(

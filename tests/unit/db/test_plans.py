@@ -1,5 +1,6 @@
 """The plans of operations in the database."""
 
+import msgspec
 import sqlalchemy as sa
 
 from tacker_cnf import errors
@@ -71,9 +72,26 @@ class PlansTest(OpOccTest):
         self.save(a_plan(action, action, warnings=("a-warning",)))
         plain = an_action(ActionType.PATCH, "ConfigMap big")
         self.assertEqual(
-            a_plan(plain, plain, warnings=("a-warning", plans.TOO_LARGE)),
+            a_plan(
+                plain,
+                plain,
+                warnings=("a-warning", plans.TOO_LARGE.format(0, 2)),
+            ),
             self.saved(),
         )
+
+    def test_a_plan_with_too_many_resources(self) -> None:
+        name = "x" * 250
+        action = an_action(ActionType.PATCH, f"ConfigMap {name}")
+        count = plans.MAX_BYTES // 250
+        self.save(a_plan(*[action] * count))
+        saved = self.saved()
+        assert saved is not None
+        self.assertLess(len(msgspec.json.encode(saved)), plans.MAX_BYTES)
+        left_out = count - len(saved.actions)
+        self.assertGreater(left_out, 0)
+        (warning,) = saved.warnings
+        self.assertIn(f"{left_out} of {count} resources", warning)
 
     def test_it_is_deleted_with_its_operation(self) -> None:
         self.save(PLAN)

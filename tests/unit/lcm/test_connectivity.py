@@ -56,6 +56,20 @@ def keys_by_link(links: tuple[ExtVirtualLinkData, ...]) -> dict[str, Any]:
     }
 
 
+class TestLimited(testtools.TestCase):
+    def test_connection_points_of_another_flavour(self) -> None:
+        links = (
+            a_link("one", web_cp={"a": DYNAMIC}, old_cp={"a": DYNAMIC}),
+            a_link("two", old_cp={"a": DYNAMIC}),
+        )
+        point = ConnectionPoint(id="web_cp", external=True)
+        flavour = a_flavour(connection_points={"web_cp": point})
+        self.assertEqual(
+            (a_link("one", web_cp={"a": DYNAMIC}),),
+            connectivity.limited(links, flavour),
+        )
+
+
 class TestChanged(testtools.TestCase):
     def test_a_connection_point_moves_and_the_others_stay(self) -> None:
         current = (a_link("one", web={"a": DYNAMIC}, store={"b": DYNAMIC}),)

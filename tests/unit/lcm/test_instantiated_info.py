@@ -2,6 +2,7 @@ import msgspec
 import testtools
 
 from tacker_cnf.lcm import instantiated_info
+from tacker_cnf.lcm.change import STOPPED_COUNTS
 from tacker_cnf.lcm.instantiated_info import UNMATCHED, Observed
 from tacker_cnf.lcm.operations.instantiate import Instantiate
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -176,6 +177,16 @@ class TestUnmatched(testtools.TestCase):
         unmatched = {"web_aspect": {"web": 5}}
         self.assertEqual(
             an_info(vnfc, metadata={"b": 2, UNMATCHED: unmatched}), after
+        )
+
+    def test_an_update_of_the_resources_keeps_the_size_of_the_start(
+        self,
+    ) -> None:
+        before = an_info(metadata={"a": 1, STOPPED_COUNTS: {"web": 5}})
+        found = Observed(metadata={"b": 2})
+        self.assertEqual(
+            {"b": 2, STOPPED_COUNTS: {"web": 5}},
+            instantiated_info.update_resources(before, found, {}).metadata,
         )
 
 

@@ -5,6 +5,7 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import modification
+from tacker_cnf.lcm.change import STOPPED_COUNTS
 from tacker_cnf.lcm.operations.modify import Modify
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
 from tacker_cnf.sol.lcm_request import (
@@ -15,6 +16,7 @@ from tacker_cnf.sol.virtual_link import VnfVirtualLinkResourceInfo
 from tacker_cnf.sol.vnf_instance import (
     VirtualStorageResourceInfo,
     VnfInstance,
+    VnfOperationalState,
 )
 from tests.factories import (
     a_flavour,
@@ -328,6 +330,13 @@ class TestVnfd(testtools.TestCase):
         for info, message in (
             (an_info(flavour_id="huge"), "has no flavour 'huge'"),
             (an_info(a_vnfc(vdu="moon")), "has no VDU moon"),
+            (
+                an_info(
+                    vnf_state=VnfOperationalState.STOPPED,
+                    metadata={STOPPED_COUNTS: {"moon": 1, "sun": 0}},
+                ),
+                "has no VDU moon in",
+            ),
             (an_info(levels={"moon": 0}), "has no aspect moon"),
             (an_info(levels={"web_aspect": 99}), "the VNF is at level 99"),
         ):

@@ -132,6 +132,16 @@ class TestOutcomes(testtools.TestCase):
         end = plan_outcome.interrupted(plan, (), "Pod web-api-5d-x is lost")
         self.assertEqual([DONE, FAILED], outcomes(end))
 
+    def test_the_pod_of_an_unchanged_workload(self) -> None:
+        plan = a_plan(
+            an_action(PATCH, "Deployment web", vdu_id="web"),
+            an_action(UNCHANGED, "Deployment web-api", vdu_id="api"),
+        )
+        plan = plan_outcome.interrupted(
+            plan, (), "Pod web-api-5d9c8-x7k2p is not ready"
+        )
+        self.assertEqual([DONE, SKIPPED], outcomes(plan))
+
     def test_resources_without_names_of_their_own_are_counted(self) -> None:
         server = an_action(CREATE, "OS::Nova::Server VDU_1", vdu_id="VDU_1")
         plan = a_plan(server, server, server)

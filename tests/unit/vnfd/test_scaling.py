@@ -40,6 +40,22 @@ LEVELS = {
 }
 
 
+class TestCountsSetByLevel(testtools.TestCase):
+    def test_a_vdu_with_one_count_in_all_levels_stays(self) -> None:
+        flavour = a_flavour(levels=LEVELS, default_level="low")
+        expected = scaling.counts_at(flavour, {"web": 0})
+        self.assertEqual(
+            {"front": 2, "cache": 2, "lone": 4},
+            scaling.counts_set_by_level(flavour, "low", expected),
+        )
+        one = a_flavour(levels={"low": LEVELS["low"]}, default_level="low")
+        self.assertEqual({}, scaling.counts_set_by_level(one, "low", expected))
+        self.assertEqual(
+            {"lone": 4},
+            scaling.counts_set_by_level(one, "low", {"front": 2, "cache": 2}),
+        )
+
+
 class TestCountsOfLevel(testtools.TestCase):
     def test_without_levels_initial_deltas_then_minimum_count(self) -> None:
         self.assertEqual(
