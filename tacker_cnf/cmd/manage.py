@@ -3,6 +3,7 @@ leftovers.
 """
 
 import argparse
+import datetime
 import sys
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -10,10 +11,22 @@ from typing import Final
 from oslo_config import cfg
 
 from tacker_cnf import conf as configuration
-from tacker_cnf.cmd import leftovers, start, undelivered
-from tacker_cnf.db import conductors, keys, schema, session
+from tacker_cnf import errors
+from tacker_cnf.cmd import database, leftovers, start, undelivered
+from tacker_cnf.db import (
+    conductors,
+    keys,
+    reencryption,
+    retention,
+    schema,
+    session,
+)
 from tacker_cnf.db.conductors import LiveConductor
 from tacker_cnf.db.types import VAULT
+
+#: days for which an operation is kept at least: by the operations of the last
+#: day, conductors find objects of deleted VNF instances
+MIN_DAYS: Final = 2
 
 
 def db_upgrade(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
@@ -46,6 +59,41 @@ def keys_rotate(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     return f"{path}: new key added; restart the services to use it."
 
 
+def keys_reencrypt(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
+    """Encrypt all secrets in the database with the first key."""
+    path = keys.key_file_path(conf)
+    with database.open_store(conf) as store:
+        count = reencryption.reencrypt(store, keys.load(path))
+    return (
+        f"{count} values encrypted with the first key of {path}. Its other "
+        "keys may be removed if all services have been restarted since the "
+        "first one was added."
+    )
+
+
+def db_purge(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:
+    """Delete the operations that ended some days ago."""
+    text = arguments.days or ""
+    if not text.isdecimal() or int(text) < MIN_DAYS:
+        raise errors.BadRequest(
+            f"DAYS: {text or 'missing'}; it has to be a number from "
+            f"{MIN_DAYS}, such as 90."
+        )
+    before = datetime.datetime.now(datetime.UTC) - datetime.timedelta(
+        days=int(text)
+    )
+    total = 0
+    with database.open_store(conf) as store:
+        while count := _purge(store, before):
+            total += count
+    return f"{total} operations that ended before {before:%Y-%m-%d} deleted."
+
+
+def _purge(store: session.Store, before: datetime.datetime) -> int:
+    with store.writer() as writer:
+        return retention.purge(writer, before)
+
+
 def conductors_list(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """List the live conductors."""
     with session.open_store(conf).reader() as reader:
@@ -75,8 +123,16 @@ Command = Callable[[cfg.ConfigOpts, argparse.Namespace], str]
 
 COMMANDS: dict[str, Command | dict[str, Command]] = {
     "conductors": conductors_list,
-    "db": {"upgrade": db_upgrade, "version": db_version},
-    "keys": {"create": keys_create, "rotate": keys_rotate},
+    "db": {
+        "upgrade": db_upgrade,
+        "version": db_version,
+        "purge": db_purge,
+    },
+    "keys": {
+        "create": keys_create,
+        "rotate": keys_rotate,
+        "reencrypt": keys_reencrypt,
+    },
     "notifications": {
         "list": undelivered.list_all,
         "resend": undelivered.resend,
@@ -84,11 +140,12 @@ COMMANDS: dict[str, Command | dict[str, Command]] = {
     },
     "leftovers": {"list": leftovers.list_all, "drop": leftovers.drop},
 }
-#: command -> name of its argument, an id
-ID_ARGUMENTS: Final = {
-    undelivered.resend: "subscription",
-    undelivered.drop: "subscription",
-    leftovers.drop: "instance",
+#: command -> name and description of its argument
+ARGUMENTS: Final = {
+    db_purge: ("days", f"number of days, at least {MIN_DAYS}"),
+    undelivered.resend: ("subscription", "its id"),
+    undelivered.drop: ("subscription", "its id"),
+    leftovers.drop: ("instance", "its id"),
 }
 
 
@@ -116,10 +173,9 @@ def _parser() -> argparse.ArgumentParser:
         )
         for action, run in commands.items():
             action_parser = actions.add_parser(action, help=run.__doc__)
-            if run in ID_ARGUMENTS:
-                action_parser.add_argument(
-                    ID_ARGUMENTS[run], nargs="?", help="its id"
-                )
+            if run in ARGUMENTS:
+                name, description = ARGUMENTS[run]
+                action_parser.add_argument(name, nargs="?", help=description)
     return parser
 
 
