@@ -204,10 +204,25 @@ class PoolManager(urllib3.PoolManager):
             "http": _HttpPool,
             "https": _HttpsPool,
         }
+        self._ssrf_policy = ssrf_policy
         self._connection_options = {
             "ssrf_policy": ssrf_policy,
             "limits": limits,
         }
+
+    def connection_from_host(
+        self,
+        host: str | None,
+        port: int | None = None,
+        scheme: str | None = "http",
+        pool_kwargs: dict[str, Any] | None = None,
+    ) -> HTTPConnectionPool:
+        """Return the connection pool of a server.
+
+        :raises Forbidden: the policy does not allow the scheme
+        """
+        self._ssrf_policy.check_scheme(scheme, host or "")
+        return super().connection_from_host(host, port, scheme, pool_kwargs)
 
     def _new_pool(self, *args: Any, **options: Any) -> HTTPConnectionPool:
         pool = super()._new_pool(*args, **options)

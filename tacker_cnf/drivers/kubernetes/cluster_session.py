@@ -12,11 +12,11 @@ import msgspec
 import urllib3
 
 from tacker_cnf import errors
-from tacker_cnf.drivers import vim_connection
 from tacker_cnf.drivers.kubernetes import api_errors
 from tacker_cnf.drivers.kubernetes.cluster_connection import ClusterConnection
 from tacker_cnf.http_client.exchange import ExchangeLimits
 from tacker_cnf.http_client.pool_manager import PoolManager
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 
 #: API groups of Kubernetes; kinds of others may change with their
 #: CustomResourceDefinitions
@@ -65,6 +65,7 @@ class ClusterSession:
         self,
         connection: ClusterConnection,
         timeout: float,
+        ssrf_policy: SsrfPolicy,
         limits: ExchangeLimits,
     ) -> None:
         """Connect.
@@ -82,7 +83,7 @@ class ClusterSession:
         self._versions: dict[GroupVersion, list[Any]] = {}
         self._discovery_lock = threading.Lock()
         pool = PoolManager(
-            vim_connection.SSRF_POLICY,
+            ssrf_policy,
             limits,
             maxsize=POOL_SIZE,
             ssl_context=connection.ssl_context(),

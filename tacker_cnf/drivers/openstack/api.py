@@ -7,6 +7,7 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.openstack import api_errors
 from tacker_cnf.drivers.openstack.openstack_connection import Connection
 from tacker_cnf.http_client.exchange import ExchangeLimits
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 
 T = TypeVar("T")
 
@@ -15,7 +16,11 @@ class OpenstackApi:
     """Keystone session and service clients of one OpenStack, shared."""
 
     def __init__(
-        self, connection: Connection, timeout: float, limits: ExchangeLimits
+        self,
+        connection: Connection,
+        timeout: float,
+        ssrf_policy: SsrfPolicy,
+        limits: ExchangeLimits,
     ) -> None:
         """Create the clients; no request is sent yet.
 
@@ -26,7 +31,9 @@ class OpenstackApi:
         self.library = library
         self.endpoint = connection.endpoint
         self._region = connection.region
-        self.session = library.session(connection, timeout, limits)
+        self.session = library.session(
+            connection, timeout, ssrf_policy, limits
+        )
         self.client = library.heat(self.session, connection.region)
         self.images = library.glance(self.session, connection.region)
         self.servers = library.nova(self.session, connection.region)
