@@ -196,7 +196,7 @@ class ClusterSession:
             if not error.status:  # TLS failed
                 raise self._tls_error(error.reason) from error
             raise api_errors.error_from_status(
-                error.status, error.body, error.reason
+                error.status, error.body
             ) from error
         except urllib3.exceptions.ProtocolError as error:
             raise api_errors.ConnectionDropped(
@@ -210,7 +210,14 @@ class ClusterSession:
         except (errors.PeerFailed, errors.Forbidden) as error:
             # too large, or at an address that is not allowed
             raise errors.VimRejected(str(error)) from error
-        except (msgspec.DecodeError, AttributeError, ValueError) as error:
+        except (
+            msgspec.DecodeError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise errors.VimUnreachable(
                 f"The server at {self.endpoint} is not a Kubernetes API server."
             ) from error
