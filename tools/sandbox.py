@@ -65,6 +65,10 @@ auth_strategy = noauth
 
 [notification]
 loopback_callbacks = true
+
+[vims]
+allow_loopback = true
+schemes = https, http
 """
 
 

@@ -4,8 +4,6 @@ A host name is resolved once, and the connection uses the address that was
 checked: a DNS server cannot return another one after the check.
 """
 
-import ipaddress
-import socket
 from collections.abc import Sequence
 from typing import Final
 from urllib import parse
@@ -50,7 +48,7 @@ class DownloadPolicy:
                 f"{', '.join(sorted(self._schemes))}."
             )
         self._check_host(host)
-        if (literal := _parse_literal(host)) is not None:
+        if (literal := addresses.parse_literal(host)) is not None:
             self._check_address(host, literal)
 
     def _check_host(self, host: str) -> None:
@@ -72,7 +70,12 @@ class DownloadPolicy:
         """
         host = host.lower().rstrip(".")
         self._check_host(host)
-        found = _look_up(host, port)
+        try:
+            found = addresses.look_up(host, port)
+        except OSError:
+            raise errors.PeerUnreachable(
+                f"{host!r:.100} cannot be resolved."
+            ) from None
         for address in found:
             self._check_address(host, address)
         return str(found[0])
@@ -84,7 +87,7 @@ class DownloadPolicy:
                 continue
             is_local = effective.is_loopback or effective.is_link_local
             is_explicit = (
-                _parse_literal(host) == address or host == "localhost"
+                addresses.parse_literal(host) == address or host == "localhost"
             )
             is_denied = not is_explicit if is_local else is_special
             if host not in self._host_names or is_denied:
@@ -98,10 +101,7 @@ def _is_special(address: Address) -> bool:
     """Return whether no host can serve packages at an address."""
     if address in addresses.NAT64:  # the embedded IPv4 address is checked
         return False
-    is_unusable = (
-        address.is_multicast or address.is_unspecified or address.is_reserved
-    )
-    return is_unusable or address in addresses.SITE_LOCAL
+    return address.is_reserved or addresses.is_refused(address)
 
 
 def _split_url(address: str) -> tuple[str, str]:
@@ -126,20 +126,3 @@ def _split_url(address: str) -> tuple[str, str]:
     if split.scheme.lower() != scheme or not scheme:
         raise errors.BadRequest(INVALID_URL)
     return scheme, host
-
-
-def _parse_literal(host: str) -> Address | None:
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None
-
-
-def _look_up(host: str, port: int) -> list[Address]:
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise errors.PeerUnreachable(
-            f"{host!r:.100} cannot be resolved."
-        ) from None
-    return addresses.of_lookup(found)

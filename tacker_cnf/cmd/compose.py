@@ -14,7 +14,8 @@ from tacker_cnf.db import keys, session
 from tacker_cnf.db.session import Store
 from tacker_cnf.db.types import VAULT
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.http_client import clients, ssrf_policy
+from tacker_cnf.http_client import clients
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.nfvo.client import NfvoClient
 from tacker_cnf.nfvo.http import HttpNfvo
@@ -52,8 +53,10 @@ def parts(
     :param connect: whether to connect to the database now
     :param clock: the clock of the process
 
-    :raises VnfmError: there is no key file
+    :raises VnfmError: there is no key file, or an entry of [vims]
+        allowed_networks is not a network
     """
+    SsrfPolicy.of_vims(conf)  # an invalid network is an error at the start
     VAULT.open(keys.load(keys.key_file_path(conf)))
     store = session.open_store(conf, connect=connect)
     return Parts(
@@ -122,7 +125,7 @@ def application(shared: Parts) -> "Wsgi":
                 shared.store,
                 CallbackTester(
                     clients.options_from_conf(shared.conf),
-                    ssrf_policy.policy_from_conf(shared.conf),
+                    SsrfPolicy.of_callbacks(shared.conf),
                     is_on=shared.conf.notification.test_callback,
                 ),
             ),

@@ -19,6 +19,7 @@ from tacker_cnf.conf import (
     outgoing,
     scripts,
     secrets,
+    vims,
 )
 
 VERSION: Final = importlib.metadata.version("tacker_cnf")
@@ -35,6 +36,7 @@ OPTION_GROUPS: Final[Mapping[str, Sequence[cfg.Opt]]] = {
     "outgoing": outgoing.OPTIONS,
     "scripts": scripts.OPTIONS,
     "secrets": secrets.OPTIONS,
+    "vims": vims.OPTIONS,
 }
 
 

@@ -1,6 +1,7 @@
 """The part of a VIM connection that all types of VIM share."""
 
 import ssl
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Self
 
 import msgspec
@@ -13,8 +14,6 @@ from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
 
-#: the addresses of VIMs: not those of metadata services
-SSRF_POLICY: Final = SsrfPolicy(allow_loopback=True)
 #: key of auth_cred and interfaceInfo: PEM
 CA: Final = "ssl_ca_cert"
 
@@ -28,6 +27,26 @@ def of_any_vim(vim: RegisteredVim) -> VimConnectionInfo:
         access_info=dict(vim.auth_cred),
         extra=dict(vim.extra),
     )
+
+
+def check_endpoints(
+    ssrf_policy: SsrfPolicy, connections: Mapping[str, VimConnectionInfo]
+) -> None:
+    """Check the endpoints of a request before the VIMs are used. Host names
+    are resolved and checked when the service connects.
+
+    :raises InvalidVimConnection: an endpoint is not allowed
+    """
+    for key, info in connections.items():
+        endpoint = info.interface_info.get("endpoint")
+        if not endpoint:
+            continue  # that of the registered VIM
+        try:
+            ssrf_policy.check_url(str(endpoint))
+        except errors.Forbidden as error:
+            raise errors.InvalidVimConnection(
+                f"vimConnectionInfo.{key}.interfaceInfo.endpoint: {error}"
+            ) from None
 
 
 class VimConnection(msgspec.Struct, frozen=True, kw_only=True):

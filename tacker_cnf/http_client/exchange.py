@@ -78,8 +78,8 @@ class Exchange:
         """
         if encoding not in {None, "", "identity"}:
             raise errors.PeerFailed(
-                f"{self._host} answered with Content-Encoding "
-                f"{encoding:.40}; only identity is supported."
+                f"{self._host} answered with a Content-Encoding; only identity "
+                "is supported."
             )
 
 

@@ -22,6 +22,7 @@ from urllib3.exceptions import (
 )
 from urllib3.util import connection as urllib3_connection
 
+from tacker_cnf import errors
 from tacker_cnf.http_client.exchange import (
     Exchange,
     ExchangeLimits,
@@ -185,8 +186,28 @@ class HttpsConnection(HttpConnection, HTTPSConnection):
 class _HttpPool(HTTPConnectionPool):
     ConnectionCls = HttpConnection
 
+    def urlopen(
+        self, method: str, url: str, *args: Any, **options: Any
+    ) -> Any:
+        """Send a request; return the response, which may redirect to the same
+        server.
 
-class _HttpsPool(HTTPSConnectionPool):
+        :raises PeerFailed: it redirects to another server, to which a client
+            would send the credentials
+        """
+        response: Any = super().urlopen(method, url, *args, **options)
+        location = response.headers.get("Location")
+        is_redirect = 300 <= response.status < 400 and location
+        if is_redirect and not self.is_same_host(location):
+            response.close()
+            raise errors.PeerFailed(
+                f"{self.host} redirects to another server, which this service "
+                "does not follow. Use the URL of that server instead."
+            )
+        return response
+
+
+class _HttpsPool(_HttpPool, HTTPSConnectionPool):
     ConnectionCls = HttpsConnection
 
 
@@ -204,10 +225,32 @@ class PoolManager(urllib3.PoolManager):
             "http": _HttpPool,
             "https": _HttpsPool,
         }
+        self._ssrf_policy = ssrf_policy
         self._connection_options = {
             "ssrf_policy": ssrf_policy,
             "limits": limits,
         }
+
+    def urlopen(  # type: ignore[override]
+        self, method: str, url: str, **options: Any
+    ) -> Any:
+        """Send a request; redirects are not followed."""
+        options["redirect"] = False
+        return super().urlopen(method, url, **options)
+
+    def connection_from_host(
+        self,
+        host: str | None,
+        port: int | None = None,
+        scheme: str | None = "http",
+        pool_kwargs: dict[str, Any] | None = None,
+    ) -> HTTPConnectionPool:
+        """Return the connection pool of a server.
+
+        :raises Forbidden: the policy does not allow the scheme
+        """
+        self._ssrf_policy.check_scheme(scheme, host or "")
+        return super().connection_from_host(host, port, scheme, pool_kwargs)
 
     def _new_pool(self, *args: Any, **options: Any) -> HTTPConnectionPool:
         pool = super()._new_pool(*args, **options)

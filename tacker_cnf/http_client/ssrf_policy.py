@@ -7,8 +7,9 @@ was checked.
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, Self
+from urllib import parse
 
 import httpx
 import msgspec
@@ -16,24 +17,86 @@ from oslo_config import cfg
 
 from tacker_cnf import errors
 from tacker_cnf.http_client import addresses
-from tacker_cnf.http_client.addresses import Address
-
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-#: metadata services of clouds with addresses that are not link-local
-METADATA_ADDRESSES: Final = tuple(
-    map(
-        ipaddress.ip_network,
-        ("100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"),
-    )
-)
+from tacker_cnf.http_client.addresses import Address, Network
 
 
 class SsrfPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """Resolves hosts to allowed addresses; private networks are allowed."""
+    """Checks schemes, and resolves hosts to allowed addresses.
 
+    Addresses at which no peer is are refused; others are allowed, those of
+    private networks too, unless the configuration restricts them.
+    """
+
+    schemes: frozenset[str] = frozenset({"http", "https"})
     allow_loopback: bool = False
+    #: empty: all
+    allowed_networks: tuple[Network, ...] = ()
     denied_networks: tuple[Network, ...] = ()
+    #: options for messages, such as "[vims] allow_loopback"
+    schemes_option: str = ""
+    loopback_option: str = ""
+    networks_option: str = ""
+
+    @classmethod
+    def of_callbacks(cls, conf: cfg.ConfigOpts) -> Self:
+        """Build the policy for subscribers from [notification].
+
+        :raises VnfmError: an entry of refused_networks is not a network
+        """
+        option = "[notification] refused_networks"
+        return cls(
+            allow_loopback=conf.notification.loopback_callbacks,
+            denied_networks=_networks(
+                option, conf.notification.refused_networks
+            ),
+            loopback_option="[notification] loopback_callbacks",
+            networks_option=option,
+        )
+
+    @classmethod
+    def of_vims(cls, conf: cfg.ConfigOpts) -> Self:
+        """Build the policy for VIMs from [vims].
+
+        :raises VnfmError: an entry of allowed_networks is not a network
+        """
+        option = "[vims] allowed_networks"
+        return cls(
+            schemes=frozenset(conf.vims.schemes),
+            allow_loopback=conf.vims.allow_loopback,
+            allowed_networks=_networks(option, conf.vims.allowed_networks),
+            schemes_option="[vims] schemes",
+            loopback_option="[vims] allow_loopback",
+            networks_option=option,
+        )
+
+    def check_url(self, url: str) -> None:
+        """Check what needs no DNS server: the scheme of a URL, and its
+        host if that is an address.
+
+        :raises Forbidden: it is not allowed
+        """
+        try:
+            split = parse.urlsplit(url)
+            host = split.hostname
+        except ValueError:
+            host = None
+        if not host:
+            raise errors.Forbidden(f"{url!r:.200} is not a valid URL.")
+        self.check_scheme(split.scheme, host)
+        if (literal := addresses.parse_literal(host)) is not None:
+            self._check_addresses(host, [literal])
+
+    def check_scheme(self, scheme: str | None, host: str) -> None:
+        """Check the scheme of a URL.
+
+        :raises Forbidden: it is not allowed
+        """
+        if scheme not in self.schemes:
+            raise errors.Forbidden(
+                f"This service does not connect to {host!r:.100} by "
+                f"{scheme!r:.20}: {self.schemes_option or 'it'} allows "
+                f"{', '.join(sorted(self.schemes))}."
+            )
 
     async def resolve(self, host: str, port: int) -> Sequence[str]:
         """Return the addresses of a host.
@@ -47,8 +110,10 @@ class SsrfPolicy(msgspec.Struct, frozen=True, kw_only=True):
         except (OSError, UnicodeError, OverflowError) as error:
             raise httpx.ConnectError(str(error)) from None
         resolved = addresses.of_lookup(found)
-        if not all(map(self._is_allowed, resolved)):
-            raise httpx.ConnectError("the address is not allowed")
+        try:
+            self._check_addresses(host, resolved)
+        except errors.Forbidden as error:
+            raise httpx.ConnectError(str(error)) from None
         return [str(address) for address in resolved]
 
     def resolve_now(self, host: str, port: int) -> Sequence[str]:
@@ -57,52 +122,62 @@ class SsrfPolicy(msgspec.Struct, frozen=True, kw_only=True):
         :raises socket.gaierror: the host has no address
         :raises Forbidden: one of its addresses is not allowed
         """
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (UnicodeError, OverflowError) as error:
-            raise socket.gaierror(str(error)) from None
-        resolved = addresses.of_lookup(found)
-        if not all(map(self._is_allowed, resolved)):
-            raise errors.Forbidden(
-                f"{host!r:.100} has an address to which this service does not "
-                "connect, as that of a metadata service."
-            )
+        resolved = addresses.look_up(host, port)
+        self._check_addresses(host, resolved)
         return [str(address) for address in resolved]
 
-    def _is_allowed(self, address: Address) -> bool:
-        return all(
-            map(self._is_permitted, addresses.effective_addresses(address))
+    def _check_addresses(self, host: str, found: Iterable[Address]) -> None:
+        """Check all addresses of a host.
+
+        :raises Forbidden: one is not allowed
+        """
+        for address in found:
+            if reason := self._reason_against(address):
+                raise errors.Forbidden(
+                    f"This service does not connect to {host!r:.100}: {reason}"
+                )
+
+    def _reason_against(self, address: Address) -> str | None:
+        """Return why an address is refused, and which option allows it; None:
+        it is allowed.
+        """
+        embedded = list(addresses.effective_addresses(address))
+        if any(map(addresses.is_refused, embedded)):
+            return (
+                "it has a link-local, multicast or reserved address, or that "
+                "of a metadata service, which no option allows."
+            )
+        if any(one.is_loopback for one in embedded):
+            if self.allow_loopback:
+                return None
+            return (
+                "it has a loopback address, which only "
+                f"{self.loopback_option} allows."
+            )
+        denied = any(
+            one in network
+            for one in embedded
+            for network in self.denied_networks
         )
-
-    def _is_permitted(self, address: Address) -> bool:
-        if address.is_loopback:
-            return self.allow_loopback
-        is_special = (
-            address.is_multicast
-            or address.is_unspecified
-            or address.is_link_local
+        # the operating system connects to the IPv4 address of a mapped one
+        effective = getattr(address, "ipv4_mapped", None) or address
+        allowed = not self.allowed_networks or any(
+            effective in network for network in self.allowed_networks
         )
-        return not is_special and not any(
-            address in network
-            for network in (*METADATA_ADDRESSES, *self.denied_networks)
-        )
+        if denied or not allowed:
+            return f"{self.networks_option} does not allow its address."
+        return None
 
 
-def policy_from_conf(conf: cfg.ConfigOpts) -> SsrfPolicy:
-    """Build the policy from [notification].
+#: for scripts: what limits them is their isolation
+OF_SCRIPTS: Final = SsrfPolicy(allow_loopback=True)
 
-    :raises VnfmError: an entry of refused_networks is not a network
-    """
-    options = conf.notification
+
+def _networks(option: str, entries: Iterable[str]) -> tuple[Network, ...]:
     try:
-        denied = tuple(map(ipaddress.ip_network, options.refused_networks))
+        return tuple(map(ipaddress.ip_network, entries))
     except ValueError as error:
-        raise errors.VnfmError(
-            f"[notification] refused_networks: {error}."
-        ) from None
-    return SsrfPolicy(
-        allow_loopback=options.loopback_callbacks, denied_networks=denied
-    )
+        raise errors.VnfmError(f"{option}: {error}.") from None
 
 
 class SsrfPolicyTransport(httpx.AsyncBaseTransport):

@@ -21,6 +21,7 @@ from tacker_cnf.drivers.kubernetes.cluster_tasks import (
     connect_clusters,
 )
 from tacker_cnf.drivers.kubernetes.plan import ObjectPlan
+from tacker_cnf.http_client import ssrf_policy
 from tacker_cnf.lcm.change import current_state
 from tacker_cnf.lcm.script_output import InfoChanges, InstanceChanges
 from tacker_cnf.mgmt_drivers import update_plan
@@ -83,7 +84,7 @@ class ContainerUpdate(MgmtDriver):
         state = current_state(instance)
         assert state is not None
         cluster_tasks = connect_clusters(
-            ClusterPool(options.request_timeout),
+            ClusterPool(options.request_timeout, ssrf_policy.OF_SCRIPTS),
             options,
             instance,
             plan.after,

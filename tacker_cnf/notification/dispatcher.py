@@ -22,7 +22,8 @@ from oslo_log import log
 from tacker_cnf import errors
 from tacker_cnf.db.lease_set import LeaseSet
 from tacker_cnf.db.session import DATABASE_DOWN, Store, severity
-from tacker_cnf.http_client import clients, ssrf_policy
+from tacker_cnf.http_client import clients
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.notification.delivery_manager import DeliveryManager
 from tacker_cnf.notification.delivery_store import DeliveryStore
 from tacker_cnf.notification.subscriber import DeliveryPolicy
@@ -47,7 +48,7 @@ class Dispatcher:
         self._conf = conf.notification
         self._endpoint = conf.api.endpoint
         self._client_options = clients.options_from_conf(conf)
-        self._ssrf_policy = ssrf_policy.policy_from_conf(conf)
+        self._ssrf_policy = SsrfPolicy.of_callbacks(conf)
         self._store = store
         self._delivery_store = DeliveryStore(store, self._conf.park_after)
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4()}"

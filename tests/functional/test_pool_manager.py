@@ -17,13 +17,13 @@ import urllib3
 from trustme import CA
 
 from tacker_cnf import errors
-from tacker_cnf.drivers import vim_connection
 from tacker_cnf.drivers.kubernetes.client import ClusterPool
 from tacker_cnf.drivers.openstack import library
 from tacker_cnf.http_client import clients, exchange
 from tacker_cnf.http_client.clients import HttpClientOptions
 from tacker_cnf.http_client.exchange import DEFAULT_LIMITS, ExchangeLimits
 from tacker_cnf.http_client.pool_manager import PoolManager
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK
 from tacker_cnf.runtime.lease import Lease
@@ -32,6 +32,8 @@ from tacker_cnf.sol.common import VimConnectionInfo
 from tests.fixtures.clock import ManualClock
 from tests.fixtures.cluster import Cluster
 from tests.fixtures.http_receiver import HttpReceiver
+
+LOOPBACK_ALLOWED: Final = SsrfPolicy(allow_loopback=True)
 
 
 class TestShutDown(testtools.TestCase):
@@ -63,7 +65,7 @@ class TestLease(testtools.TestCase):
         context = ssl.create_default_context()
         authority.configure_trust(context)
         pools = PoolManager(
-            vim_connection.SSRF_POLICY,
+            LOOPBACK_ALLOWED,
             DEFAULT_LIMITS,
             ssl_context=context,
             retries=False,
@@ -71,7 +73,10 @@ class TestLease(testtools.TestCase):
         self.addCleanup(pools.clear)
         session = self.enterContext(requests.Session())
         for scheme in ("http://", "https://"):
-            session.mount(scheme, library._Adapter(context, DEFAULT_LIMITS))
+            session.mount(
+                scheme,
+                library._Adapter(context, LOOPBACK_ALLOWED, DEFAULT_LIMITS),
+            )
         self.clients: list[Callable[[str, str], object]] = [
             pools.request,
             session.request,
@@ -152,9 +157,7 @@ class TestLimits(testtools.TestCase):
         )
 
     def get_by_urllib3(self) -> bytes:
-        pools = PoolManager(
-            vim_connection.SSRF_POLICY, self.limits, retries=False
-        )
+        pools = PoolManager(LOOPBACK_ALLOWED, self.limits, retries=False)
         self.addCleanup(pools.clear)
         return pools.request("GET", self.server.url, timeout=60.0).data
 
@@ -219,7 +222,9 @@ class TestWatch(testtools.TestCase):
         cluster = self.useFixture(Cluster())
         namespace = cluster.namespace()
         vim = msgspec.convert(cluster.vim()["vim1"], VimConnectionInfo)
-        pool = ClusterPool(5.0, ExchangeLimits(max_bytes=250_000))
+        pool = ClusterPool(
+            5.0, LOOPBACK_ALLOWED, ExchangeLimits(max_bytes=250_000)
+        )
         client = pool.connect(vim, RetryPolicy(Deadline.within(60.0)))
         kind = client.kind("v1", "ConfigMap")
         listed = client.list(kind, namespace)

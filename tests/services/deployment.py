@@ -175,8 +175,9 @@ class Deployment(fixtures.Fixture):
             "api": {"auth_strategy": "noauth", "port": 0},
             "conductor": {"sweep_interval": 0.3},
             "database": {},
-            # the subscribers of tests are on loopback
+            # the subscribers and VIMs of tests are on loopback
             "notification": {"loopback_callbacks": True},
+            "vims": {"allow_loopback": True, "schemes": "https,http"},
         }
         for group, values in options.items():
             self.options.setdefault(group, {}).update(values)

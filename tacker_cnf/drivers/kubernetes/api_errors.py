@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf import errors
+from tacker_cnf.drivers import vim_messages
 from tacker_cnf.drivers.kubernetes.objects import Object
 
 
@@ -42,6 +43,19 @@ class ConnectionDropped(errors.VimUnavailable):
     """The connection was closed during a request."""
 
 
+class _Cause(msgspec.Struct, frozen=True):
+    reason: str = ""
+    message: str = ""
+
+
+class _Details(msgspec.Struct, frozen=True):
+    causes: tuple[_Cause, ...] = ()
+
+
+class _Eviction(msgspec.Struct, frozen=True):
+    details: _Details = _Details()
+
+
 #: message of an API server if the caller is not authorized
 _UNAUTHORIZED: Final = re.compile('User ".*" cannot ')
 
@@ -72,18 +86,17 @@ _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
 }
 
 
-def error_from_status(
-    status: int, body: Any, reason: Any
-) -> errors.InfraError:
+def error_from_status(status: int, body: Any) -> errors.InfraError:
     """Convert a Kubernetes Status to an error. Objects that its message quotes
-    are left out.
+    are left out, and the whole body of other servers.
     """
     kind = _BY_STATUS.get(status, errors.VimRejected)
-    try:
-        decoded = msgspec.json.decode(body or b"")
-        message = _without_objects(str(decoded.get("message") or reason))
-    except (msgspec.DecodeError, AttributeError):
-        return kind(f"The cluster answered {status}: {reason}")
+    decoded = _decode_status(body)
+    message = _message(decoded)
+    if not message:
+        return kind(
+            f"The cluster answered {status}: {vim_messages.phrase(status)}"
+        )
     if _NOT_IN_SCHEMA in message:
         kind = Invalid  # its status is 500, as of a broken cluster
     if kind is Forbidden:
@@ -91,6 +104,23 @@ def error_from_status(
     return _eviction_error(decoded) or kind(
         f"The cluster answered {status}: {message}"
     )
+
+
+def _decode_status(body: Any) -> Object:
+    """Decode a Status; a body that is none is empty."""
+    try:
+        decoded = msgspec.json.decode(body or b"")
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    is_status = isinstance(decoded, dict) and decoded.get("kind") == "Status"
+    return decoded if is_status else {}
+
+
+def _message(status: Object) -> str:
+    message = status.get("message")
+    if not isinstance(message, str):
+        return ""
+    return vim_messages.quote(_without_objects(message))
 
 
 def _without_objects(message: str) -> str:
@@ -129,11 +159,14 @@ def _eviction_error(decoded: Object) -> errors.VimRejected | None:
     """Return the error of an eviction that budgets do not allow, if this is
     one; its status is 429 or 500, as of a busy or broken cluster.
     """
-    causes = (decoded.get("details") or {}).get("causes") or ()
+    message = _message(decoded)
+    try:
+        causes = msgspec.convert(decoded, _Eviction).details.causes
+    except msgspec.ValidationError:
+        causes = ()
     for cause in causes:
-        if cause.get("reason") == "DisruptionBudget":
-            return DisruptionNotAllowed(str(cause.get("message")))
-    message = str(decoded.get("message"))
+        if cause.reason == "DisruptionBudget":
+            return DisruptionNotAllowed(vim_messages.quote(cause.message))
     if "more than one PodDisruptionBudget" in message:
         return errors.VimRejected(message)
     return None
@@ -141,4 +174,4 @@ def _eviction_error(decoded: Object) -> errors.VimRejected | None:
 
 def error_from_watch(status: Object) -> errors.InfraError:
     kind = _BY_STATUS.get(status.get("code", 0), errors.VimRejected)
-    return kind(str(status.get("message")))
+    return kind(_message(status) or "The cluster ended the watch.")

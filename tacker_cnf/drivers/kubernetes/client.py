@@ -20,6 +20,7 @@ from tacker_cnf.drivers.kubernetes.cluster_session import (
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.http_client.exchange import DEFAULT_LIMITS, ExchangeLimits
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
@@ -351,9 +352,13 @@ class ClusterPool:
     """The cluster sessions of this process, one connection pool each."""
 
     def __init__(
-        self, timeout: float, limits: ExchangeLimits = DEFAULT_LIMITS
+        self,
+        timeout: float,
+        ssrf_policy: SsrfPolicy,
+        limits: ExchangeLimits = DEFAULT_LIMITS,
     ) -> None:
         self._timeout = timeout
+        self._ssrf_policy = ssrf_policy
         self._limits = limits
         self._lock = threading.Lock()
         self._sessions: dict[str, ClusterSession] = {}
@@ -373,7 +378,9 @@ class ClusterPool:
             cached = self._sessions.pop(key, None)
         # outside the lock: an unreachable cluster must not block others
         session = cached or retry_policy.call(
-            lambda: ClusterSession(connection, self._timeout, self._limits)
+            lambda: ClusterSession(
+                connection, self._timeout, self._ssrf_policy, self._limits
+            )
         )
         with self._lock:
             self._sessions[key] = session  # the newest last

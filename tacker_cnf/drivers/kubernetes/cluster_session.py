@@ -12,11 +12,11 @@ import msgspec
 import urllib3
 
 from tacker_cnf import errors
-from tacker_cnf.drivers import vim_connection
 from tacker_cnf.drivers.kubernetes import api_errors
 from tacker_cnf.drivers.kubernetes.cluster_connection import ClusterConnection
 from tacker_cnf.http_client.exchange import ExchangeLimits
 from tacker_cnf.http_client.pool_manager import PoolManager
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 
 #: API groups of Kubernetes; kinds of others may change with their
 #: CustomResourceDefinitions
@@ -65,6 +65,7 @@ class ClusterSession:
         self,
         connection: ClusterConnection,
         timeout: float,
+        ssrf_policy: SsrfPolicy,
         limits: ExchangeLimits,
     ) -> None:
         """Connect.
@@ -82,7 +83,7 @@ class ClusterSession:
         self._versions: dict[GroupVersion, list[Any]] = {}
         self._discovery_lock = threading.Lock()
         pool = PoolManager(
-            vim_connection.SSRF_POLICY,
+            ssrf_policy,
             limits,
             maxsize=POOL_SIZE,
             ssl_context=connection.ssl_context(),
@@ -195,7 +196,7 @@ class ClusterSession:
             if not error.status:  # TLS failed
                 raise self._tls_error(error.reason) from error
             raise api_errors.error_from_status(
-                error.status, error.body, error.reason
+                error.status, error.body
             ) from error
         except urllib3.exceptions.ProtocolError as error:
             raise api_errors.ConnectionDropped(
@@ -209,7 +210,14 @@ class ClusterSession:
         except (errors.PeerFailed, errors.Forbidden) as error:
             # too large, or at an address that is not allowed
             raise errors.VimRejected(str(error)) from error
-        except (msgspec.DecodeError, AttributeError, ValueError) as error:
+        except (
+            msgspec.DecodeError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise errors.VimUnreachable(
                 f"The server at {self.endpoint} is not a Kubernetes API server."
             ) from error

@@ -9,7 +9,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.drivers import coordination, parameters
+from tacker_cnf.drivers import coordination, parameters, vim_connection
 from tacker_cnf.drivers.base import (
     InfraTask,
     RegisteredVim,
@@ -57,6 +57,7 @@ from tacker_cnf.drivers.kubernetes.plan import KubernetesPlan, ObjectPlan
 from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
 from tacker_cnf.drivers.parameters import HealParameters, ParameterTypes
 from tacker_cnf.http_client import clients
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.lcm.change import ALL, Change, State
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
@@ -85,8 +86,11 @@ class KubernetesDriver:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._all = conf
         self._conf = conf.kubernetes
+        self._ssrf_policy = SsrfPolicy.of_vims(conf)
         self._pool = ClusterPool(
-            self._conf.request_timeout, clients.options_from_conf(conf).limits
+            self._conf.request_timeout,
+            self._ssrf_policy,
+            clients.options_from_conf(conf).limits,
         )
 
     vim_type = cluster_connection.VIM_TYPE
@@ -113,6 +117,9 @@ class KubernetesDriver:
     ) -> KubernetesPlan:
         change = task.change
         if not change.restores:  # else it was checked when it was accepted
+            vim_connection.check_endpoints(
+                self._ssrf_policy, task.vim_connections
+            )
             _check_request(task)
         rendered = _render(task)
         assignment = cluster_assignment.assign_clusters(task)

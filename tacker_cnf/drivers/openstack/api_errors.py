@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from tacker_cnf import errors
+from tacker_cnf.drivers import vim_messages
 
 T = TypeVar("T")
 
@@ -32,41 +33,62 @@ _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
 def heat_error(status: int, body: Any) -> errors.InfraError:
     """Convert an error response of Heat; only its message is quoted."""
     kind = _BY_STATUS.get(status, errors.VimRejected)
-    return kind(f"Heat answered {status}: {_message(body)}")
+    return kind(f"Heat answered {status}: {_message(status, body)}")
 
 
-def _message(body: Any) -> str:
-    try:
-        decoded = msgspec.json.decode(body or b"")
-        error = decoded["error"]
-        if "message" not in error:
-            return f"{decoded['explanation']} ({error['type']})"
-        return str(error["message"])
-    except (msgspec.DecodeError, KeyError, TypeError):
-        text = body.decode(errors="replace") if body else "no reason given"
-        return " ".join(text.split())[:500]
+def keystone_error(status: int, message: str) -> errors.InfraError:
+    """Convert an error response of Keystone, or of another service to which
+    keystoneauth sent the request.
 
-
-def keystone_error(status: int, reason: str) -> errors.InfraError:
-    """Convert an error response of Keystone."""
+    :param message: that of its error structure
+    """
+    reason = vim_messages.quote(message)
     if status == 401:
         return errors.VimRejected(
             f"Keystone rejected the credentials of the VIM (401): {reason}"
         )
-    kind = (
-        errors.VimUnavailable
-        if status == 429 or status >= 500
-        else errors.VimRejected
+    return _kind(status)(f"Keystone answered {status}: {reason}")
+
+
+def service_error(name: str, status: int, body: bytes) -> errors.InfraError:
+    """Convert an error response of Glance or Nova; only its message is
+    quoted.
+    """
+    kind = Conflict if status == 409 else _kind(status)
+    return kind(f"{name} answered {status}: {_message(status, body)}")
+
+
+def _kind(status: int) -> type[errors.InfraError]:
+    if status == 429 or status >= 500:
+        return errors.VimUnavailable
+    return errors.VimRejected
+
+
+def _message(status: int, body: Any) -> str:
+    """Return the message of an error structure, or the name of the status if
+    the body has another structure, as that of a proxy.
+    """
+    try:
+        decoded = msgspec.json.decode(body or b"", type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
+        decoded = {}
+    return vim_messages.quote(
+        _find_message(decoded) or vim_messages.phrase(status)
     )
-    return kind(f"Keystone answered {status}: {reason}")
 
 
-def service_error(name: str, status: int, reason: str) -> errors.InfraError:
-    """Convert an error response of Glance or Nova."""
-    other = errors.VimUnavailable if status >= 500 else errors.VimRejected
-    kind = _BY_STATUS.get(status, other)
-    text = " ".join(reason.split())[:500] or "no reason given"
-    return kind(f"{name} answered {status}: {text}")
+def _find_message(decoded: Mapping[str, Any]) -> str | None:
+    """Return the message of a structure such as Heat's ``error``, or Nova's
+    ``badRequest``.
+    """
+    first = next(iter(decoded.values()), None)
+    error = first if len(decoded) == 1 else decoded.get("error")
+    if not isinstance(error, dict):
+        return None
+    message, explanation = error.get("message"), decoded.get("explanation")
+    if message is None and explanation is not None:
+        message = f"{explanation} ({error.get('type')})"
+    return message if isinstance(message, str) else None
 
 
 def decode_response(body: bytes, kind: type[T], service: str, name: str) -> T:

@@ -12,6 +12,7 @@ from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.nova import Nova
 from tacker_cnf.drivers.openstack.openstack_connection import Connection
 from tacker_cnf.http_client.exchange import DEFAULT_LIMITS, ExchangeLimits
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
@@ -23,9 +24,13 @@ class Clouds:
     """Caches a session with its service catalogue for each OpenStack."""
 
     def __init__(
-        self, timeout: float, limits: ExchangeLimits = DEFAULT_LIMITS
+        self,
+        timeout: float,
+        ssrf_policy: SsrfPolicy,
+        limits: ExchangeLimits = DEFAULT_LIMITS,
     ) -> None:
         self._timeout = timeout
+        self._ssrf_policy = ssrf_policy
         self._limits = limits
         self._lock = threading.Lock()
         self._apis: dict[str, OpenstackApi] = {}
@@ -62,7 +67,9 @@ class Clouds:
         key = hashlib.sha256(msgspec.json.encode(connection)).hexdigest()
         with self._lock:
             api = self._apis.pop(key, None)
-            api = api or OpenstackApi(connection, self._timeout, self._limits)
+            api = api or OpenstackApi(
+                connection, self._timeout, self._ssrf_policy, self._limits
+            )
             self._apis[key] = api  # most recently used last
             while len(self._apis) > MAX_SESSIONS:
                 self._apis.pop(next(iter(self._apis)))

@@ -7,7 +7,7 @@ from typing import Any, Final
 from oslo_config import cfg
 
 from tacker_cnf import errors
-from tacker_cnf.drivers import coordination
+from tacker_cnf.drivers import coordination, vim_connection
 from tacker_cnf.drivers.base import (
     InfraTask,
     Plan,
@@ -48,6 +48,7 @@ from tacker_cnf.drivers.openstack.stack_task import (
 from tacker_cnf.drivers.openstack.stacks import Stack, Tree
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
 from tacker_cnf.http_client import clients
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.lcm.change import Change
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import Deadline
@@ -68,8 +69,11 @@ class OpenstackDriver:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._root_conf = conf
         self._conf = conf.openstack
+        self._ssrf_policy = SsrfPolicy.of_vims(conf)
         self._clouds = Clouds(
-            self._conf.request_timeout, clients.options_from_conf(conf).limits
+            self._conf.request_timeout,
+            self._ssrf_policy,
+            clients.options_from_conf(conf).limits,
         )
         self._user_data: UserData = ChosenUserData(limits_of(conf))
 
@@ -89,6 +93,9 @@ class OpenstackDriver:
         self, task: InfraTask, observed: ObservedStack | None = None
     ) -> Plan:
         if not task.change.restores:  # else it was checked when accepted
+            vim_connection.check_endpoints(
+                self._ssrf_policy, task.vim_connections
+            )
             request_validation.check(task)
             if task.change.desired is not None and task.has_operation:
                 self._user_data.check(task)

@@ -81,7 +81,7 @@ class Glance:
             return ()
         if response.status_code >= 400:
             raise api_errors.service_error(
-                "Glance", response.status_code, response.text
+                "Glance", response.status_code, response.content
             )
         return api_errors.decode_response(
             response.content, _Page, "image", "Glance"

@@ -11,10 +11,10 @@ from keystoneauth1 import adapter, exceptions
 from keystoneauth1 import session as keystone
 from keystoneauth1.identity import v3
 
-from tacker_cnf.drivers import vim_connection
 from tacker_cnf.drivers.openstack.openstack_connection import Connection
 from tacker_cnf.http_client.exchange import ExchangeLimits
 from tacker_cnf.http_client.pool_manager import PoolManager
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 
 #: connections to one host that are kept open
 MAX_POOLED_CONNECTIONS: Final = 64
@@ -40,9 +40,13 @@ class _Adapter(requests.adapters.HTTPAdapter):
     """Uses one TLS context, and connections within limits."""
 
     def __init__(
-        self, context: ssl.SSLContext, limits: ExchangeLimits
+        self,
+        context: ssl.SSLContext,
+        ssrf_policy: SsrfPolicy,
+        limits: ExchangeLimits,
     ) -> None:
         self._context = context
+        self._ssrf_policy = ssrf_policy
         self._limits = limits
         super().__init__(
             pool_connections=4, pool_maxsize=MAX_POOLED_CONNECTIONS
@@ -56,7 +60,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
         **_options: Any,
     ) -> None:
         self.poolmanager = PoolManager(
-            vim_connection.SSRF_POLICY,
+            self._ssrf_policy,
             self._limits,
             num_pools=connections,
             maxsize=maxsize,
@@ -77,7 +81,10 @@ class _Adapter(requests.adapters.HTTPAdapter):
 
 
 def session(
-    connection: Connection, timeout: float, limits: ExchangeLimits
+    connection: Connection,
+    timeout: float,
+    ssrf_policy: SsrfPolicy,
+    limits: ExchangeLimits,
 ) -> Any:
     """Create a session that authenticates at the first request, and again
     when its token has expired.
@@ -87,9 +94,9 @@ def session(
     http_session = requests.Session()
     http_session.trust_env = False  # ignore proxies and netrc of the host
     http_session.headers["Accept-Encoding"] = "identity"
-    adapter = _Adapter(connection.ssl_context(), limits)
-    for scheme in ("http://", "https://"):
-        http_session.mount(scheme, adapter)
+    adapter = _Adapter(connection.ssl_context(), ssrf_policy, limits)
+    http_session.adapters.clear()
+    http_session.mount("", adapter)  # it checks the scheme
     plugin = (
         v3.ApplicationCredential
         if connection.uses_application_credential

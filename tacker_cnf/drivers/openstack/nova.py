@@ -104,7 +104,7 @@ class Nova:
             return None
         if response.status_code >= 400:
             raise api_errors.service_error(
-                "Nova", response.status_code, response.text
+                "Nova", response.status_code, response.content
             )
         return bytes(response.content)
 

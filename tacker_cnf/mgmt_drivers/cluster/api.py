@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes.client import Cluster, ClusterPool
+from tacker_cnf.http_client import ssrf_policy
 from tacker_cnf.mgmt_drivers.cluster.memory import Memory
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.retry_policy import RetryPolicy
@@ -91,4 +92,5 @@ class Api:
             contact_timeout=OUTAGE_TIMEOUT_S,
             outage_timeout=OUTAGE_TIMEOUT_S,
         )
-        return ClusterPool(REQUEST_TIMEOUT_S).connect(info, retry_policy)
+        pool = ClusterPool(REQUEST_TIMEOUT_S, ssrf_policy.OF_SCRIPTS)
+        return pool.connect(info, retry_policy)

@@ -8,6 +8,7 @@ from tacker_cnf.drivers.openstack.clouds import Clouds
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import SERVER
 from tacker_cnf.drivers.openstack.stacks import NUMBER_SUFFIX, Resource
+from tacker_cnf.http_client import ssrf_policy
 from tacker_cnf.mgmt_drivers.cluster.installation_parameters import (
     InstallationParameters,
     NodeGroup,
@@ -163,4 +164,5 @@ def _heat(instance: VnfInstance, deadline: Deadline) -> Heat:
         contact_timeout=CONTACT_TIMEOUT_S,
         outage_timeout=OUTAGE_TIMEOUT_S,
     )
-    return Clouds(REQUEST_TIMEOUT_S).connect(connection, retry_policy)
+    clouds = Clouds(REQUEST_TIMEOUT_S, ssrf_policy.OF_SCRIPTS)
+    return clouds.connect(connection, retry_policy)

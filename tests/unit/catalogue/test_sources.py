@@ -24,6 +24,8 @@ SPECIAL = (
     "64:ff9b:1::7f00:1",
     "::127.0.0.1",
     "4000::1",
+    "168.63.129.16",
+    "100.100.100.200",
 )
 #: IPv6 addresses that contain an IPv4 loopback address
 EMBEDDED_LOOPBACK = ("::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::")

@@ -50,10 +50,8 @@ class TestInvalid(testtools.TestCase):
             "failed to create typed patch object (/web; apps/v1, "
             "Kind=Deployment): .spec.replicass: field not declared in schema"
         )
-        body = msgspec.json.encode({"message": message})
-        error = api_errors.error_from_status(
-            500, body, "Internal Server Error"
-        )
+        body = msgspec.json.encode({"kind": "Status", "message": message})
+        error = api_errors.error_from_status(500, body)
         self.assertIsInstance(error, api_errors.Invalid)
         self.assertIn(message, str(error))
 
@@ -61,8 +59,8 @@ class TestInvalid(testtools.TestCase):
         why = 'strict decoding error: unknown field "binaryData"'
         refusal = f'Invalid value: "map[data:map[k:c2VjcmV0]]": {why}'
         message = f' "" is invalid: patch: {refusal}'
-        body = msgspec.json.encode({"message": message})
-        error = api_errors.error_from_status(422, body, "Unprocessable Entity")
+        body = msgspec.json.encode({"kind": "Status", "message": message})
+        error = api_errors.error_from_status(422, body)
         self.assertIsInstance(error, api_errors.Invalid)
         self.assertNotIn("c2VjcmV0", str(error))
         self.assertIn(f"patch: {why}", str(error))
@@ -81,25 +79,23 @@ class TestInvalid(testtools.TestCase):
                 "field is immutable when `immutable` is set, type: Invalid "
                 'value: "Opaque": field is immutable]'
             )
-            body = msgspec.json.encode({"message": message})
-            error = str(
-                api_errors.error_from_status(422, body, "Unprocessable")
-            )
+            body = msgspec.json.encode({"kind": "Status", "message": message})
+            error = str(api_errors.error_from_status(422, body))
             self.assertNotIn("c2VjcmV0", error)
             self.assertIn("data: field is immutable", error)
             self.assertIn('type: Invalid value: "Opaque": field', error)
 
     def test_a_scalar_is_kept_in_the_error(self) -> None:
         message = "spec.replicas: Invalid value: -1: must be 0 or more"
-        body = msgspec.json.encode({"message": message})
-        error = api_errors.error_from_status(422, body, "Unprocessable Entity")
+        body = msgspec.json.encode({"kind": "Status", "message": message})
+        error = api_errors.error_from_status(422, body)
         self.assertIn(message, str(error))
 
 
 class TestForbidden(testtools.TestCase):
     def test_unauthorized_users_and_denied_objects(self) -> None:
         for message, text in FORBIDDEN:
-            body = msgspec.json.encode({"message": message})
-            error = api_errors.error_from_status(403, body, "Forbidden")
+            body = msgspec.json.encode({"kind": "Status", "message": message})
+            error = api_errors.error_from_status(403, body)
             self.assertIsInstance(error, api_errors.Forbidden)
             self.assertEqual(text + message, str(error))

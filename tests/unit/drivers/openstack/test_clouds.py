@@ -8,6 +8,7 @@ from unittest import mock
 import testtools
 
 from tacker_cnf.drivers.openstack import clouds
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -39,7 +40,7 @@ class TestClouds(testtools.TestCase):
             together.wait()
             return openstacks.connect(CONNECTION, retry_policy)
 
-        openstacks = clouds.Clouds(1)
+        openstacks = clouds.Clouds(1, SsrfPolicy())
         retry_policy = RetryPolicy(
             Deadline.within(600), contact_timeout=600, outage_timeout=600
         )
