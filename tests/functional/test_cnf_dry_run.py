@@ -378,7 +378,9 @@ class TestRequests(DryRunCase, ApiCase):
         response = self.scale("?dry_run=true", "text/plain")
         self.assertEqual("text/plain", response.type)
         text = response.content.decode()
-        self.assertIn("  ~ Deployment web  (the VDU has 2 VNFCs", text)
+        self.assertIn(
+            "  ~ Deployment web  (the VDU is scaled from 1 to 2", text
+        )
         self.assertIn("      ~ spec.replicas: 1 -> 2\n", text)
         self.assertIn("  adds 1 COMPUTE of VDU web\n", text)
         self.assertIn("Plan: 1 to change, 2 unchanged.", text)
