@@ -198,9 +198,12 @@ def _negotiate(offers: Sequence[str], preview: Preview | None) -> str | None:
     """Return the media type of the response; None: it has no body.
 
     :raises NotAcceptable: the request accepts none
-    :raises BadRequest: the Accept header or the query is malformed
+    :raises BadRequest: the Accept header or the query is malformed, or the
+        query asks for a dry run and there is none
     """
-    if preview and is_dry_run():
+    if not preview:
+        _reject_dry_run()
+    elif is_dry_run():
         offers = (JSON, TEXT)
     return check_accept(offers) if offers else None
 
@@ -225,6 +228,27 @@ def is_dry_run() -> bool:
     if len(values) > 1:
         raise errors.BadRequest("dry_run: it is repeated; give it once.")
     return "true" in values
+
+
+def _reject_dry_run() -> None:
+    """Check that a request without a dry run asks for none, not even with
+    another spelling: it would be carried out.
+
+    :raises BadRequest: it is a change, and its query asks for a dry run
+    """
+    if pecan.request.method in {"GET", "HEAD"}:
+        return
+    wanted = _letters(openapi_parameters.DRY_RUN.name)
+    for name in pecan.request.GET:
+        if _letters(name) == wanted:
+            raise errors.BadRequest(
+                f"Query: {name}: this request has no dry run, and nothing "
+                "was changed. Send it without the parameter to carry it out."
+            )
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.lower())
 
 
 def check_accept(offers: Sequence[str]) -> str:

@@ -46,10 +46,50 @@ def interrupted(
     :param remaining: the actions of the exact plan of a retry
     :param error: detail of the error of the operation
     """
-    unfinished = _unfinished(plan.actions, remaining)
+    left = tuple(remaining)
+    unfinished = _unfinished(plan.actions, left) | _kept(plan.actions, left)
     named = _named(plan.actions, error)
     first = sorted(unfinished, key=lambda n: (plan.actions[n].wave, n))[:1]
     return _with_outcomes(plan, unfinished, named or first)
+
+
+def failed_by_error(plan: VnfPlan, error: str) -> VnfPlan:
+    """Return a plan of which nothing else is known than the error of its
+    operation: the resources that it names are FAILED.
+    """
+    named = _named(plan.actions, error)
+    return msgspec.structs.replace(
+        plan,
+        actions=tuple(
+            msgspec.structs.replace(action, outcome=ActionOutcome.FAILED)
+            if number in named
+            else action
+            for number, action in enumerate(plan.actions)
+        ),
+    )
+
+
+def _kept(
+    actions: tuple[Action, ...], remaining: Iterable[Action]
+) -> frozenset[int]:
+    """Return the numbers of the deletions whose resources exist, and which a
+    retry would not delete at once, as others still need them.
+    """
+    existing = {
+        (action.kind, action.name)
+        for action in remaining
+        if action.type is ActionType.UNCHANGED
+    }
+    staying = {
+        (action.kind, action.name)
+        for action in actions
+        if action.type is not ActionType.DELETE
+    }
+    return frozenset(
+        number
+        for number, action in enumerate(actions)
+        if (action.kind, action.name) in existing - staying
+    )
 
 
 def _unfinished(

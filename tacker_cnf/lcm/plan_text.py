@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tacker_cnf.lcm import plan_outcome
+from tacker_cnf.lcm import states
 from tacker_cnf.lcm.vnf_plan import (
     Action,
     ActionOutcome,
@@ -27,9 +27,10 @@ SYMBOLS: Final = {
 OUTCOMES: Final = {
     outcome: outcome.lower().replace("_", " ") for outcome in ActionOutcome
 }
+#: why the outcomes of an operation that has stopped are not known
 UNKNOWN_OUTCOME: Final = (
-    "Outcome: not known. The operation is in progress, or the VIM could not be "
-    "read after it stopped."
+    "What a retry would do could not be determined when the operation stopped; "
+    "request a dry run of it."
 )
 #: characters of a value that are shown
 MAX_VALUE_CHARS: Final = 200
@@ -48,13 +49,11 @@ def render_executed(plan: VnfPlan) -> str:
 
 
 def _lines(plan: VnfPlan) -> Iterator[str]:
-    rollback = "Rollback of " if plan.is_rollback else ""
-    yield f"{rollback}{plan.operation} of VNF instance {plan.vnf_instance_id}"
+    decision = "Rollback of " if plan.is_rollback else ""
+    decision = "Retry of " if plan.is_retry else decision
+    yield f"{decision}{plan.operation} of VNF instance {plan.vnf_instance_id}"
     if plan.operation_in_progress:
-        yield (
-            f"Operation {plan.operation_in_progress} is in progress, and may "
-            "change what this plan is based on."
-        )
+        yield _describe_holder(plan)
     changed = [a for a in plan.actions if a.type is not ActionType.UNCHANGED]
     last_wave = max((action.wave for action in changed), default=1)
     wave = 0
@@ -71,6 +70,21 @@ def _lines(plan: VnfPlan) -> Iterator[str]:
     yield from _section("Grant", _grant_lines(plan))
     yield from _section("Changes", _resource_change_lines(plan))
     yield _summary(plan)
+
+
+def _describe_holder(plan: VnfPlan) -> str:
+    """Describe the operation that has the VNF instance."""
+    state = plan.operation_in_progress_state
+    holder = f"Operation {plan.operation_in_progress} is {state}"
+    if state in states.ACTIVE:
+        return (
+            f"{holder}, and may change what this plan is based on; until it "
+            "ends, this request would be rejected."
+        )
+    return (
+        f"{holder}: until it is retried, rolled back or failed, this request "
+        "would be rejected."
+    )
 
 
 def _action_lines(action: Action) -> Iterator[str]:
@@ -154,12 +168,18 @@ def _summary(plan: VnfPlan) -> str:
 
 
 def _outcome_summary(plan: VnfPlan) -> str:
-    if not plan_outcome.is_known(plan):
-        return UNKNOWN_OUTCOME
+    if plan.operation_state in states.ACTIVE:
+        return (
+            f"Outcome: not known yet, the operation is {plan.operation_state}."
+        )
     counts = Counter(action.outcome for action in plan.actions)
     parts = [
         f"{counts[outcome]} {word}"
         for outcome, word in OUTCOMES.items()
         if counts[outcome]
     ]
-    return f"Outcome: {', '.join(parts) or 'nothing to change'}."
+    if unknown := counts[None]:
+        parts.append(f"{unknown} not known. {UNKNOWN_OUTCOME}")
+    return (
+        f"Outcome: {', '.join(parts) or 'nothing to change'}".rstrip(".") + "."
+    )

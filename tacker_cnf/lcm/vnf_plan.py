@@ -6,7 +6,11 @@ from typing import Any
 
 from tacker_cnf.sol.base import Identifier, SolType
 from tacker_cnf.sol.grant import GrantRequest
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType, ResourceChanges
+from tacker_cnf.sol.vnf_lcm_op_occ import (
+    LcmOperationStateType,
+    LcmOperationType,
+    ResourceChanges,
+)
 
 
 class ActionType(enum.StrEnum):
@@ -73,9 +77,15 @@ class VnfPlan(SolType):
     operation: LcmOperationType
     #: whether it restores the state before the operation
     is_rollback: bool = False
+    #: of a dry run: whether it continues a failed operation
+    is_retry: bool = False
     #: the operation that has the VNF instance at the moment, and may change
     #: what this plan is based on
     operation_in_progress: str | None = None
+    #: its state
+    operation_in_progress_state: LcmOperationStateType | None = None
+    #: of an operation that has run: its state
+    operation_state: LcmOperationStateType | None = None
     #: in the order of execution; the unchanged resources last
     actions: tuple[Action, ...] = ()
     #: what the operation interrupts or loses, and what may make it fail, as

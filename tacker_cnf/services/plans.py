@@ -7,7 +7,7 @@ the VNF instance meanwhile.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from oslo_config import cfg
@@ -21,12 +21,12 @@ from tacker_cnf.db.session import Session, Store
 from tacker_cnf.drivers import exact_plan
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import grant_overrides, grant_plan, states
+from tacker_cnf.lcm import grant_overrides, grant_plan, plan_outcome, states
 from tacker_cnf.lcm.change import current_state, flavour_of
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.states import Event
-from tacker_cnf.lcm.vnf_plan import VnfPlan
+from tacker_cnf.lcm.vnf_plan import ActionType, VnfPlan
 from tacker_cnf.nfvo.local import LocalNfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.scripts import compat
@@ -54,9 +54,10 @@ NO_VIM: Final = (
     "vimConnectionInfo: no VIM is named. The NFVO would name it in its grant, "
     "which a dry run does not request: name the VIM in the request."
 )
-#: an instance, the VIMs of an operation with their credentials, and the
-#: operation that has the instance
-Snapshot = tuple[VnfInstance, Mapping[str, VimConnectionInfo], str | None]
+#: attributes of a plan: the operation that has the instance
+Holder = Mapping[str, Any]
+#: an instance, and the VIMs of an operation with their credentials
+Snapshot = tuple[VnfInstance, Mapping[str, VimConnectionInfo], Holder]
 
 
 class PlanService:
@@ -104,7 +105,7 @@ class PlanService:
         :raises InfraError: the VIM cannot be read, or the operation is not
             possible on it
         """
-        instance, connections, busy_with = self._store.read(
+        instance, connections, holder = self._store.read(
             context, _read, self._vim_connections, instance_id, op, request
         )
         task = self._operations.infra_task(instance, op, request, connections)
@@ -120,8 +121,8 @@ class PlanService:
         )
         return msgspec.structs.replace(
             self._plan(op, task),
-            operation_in_progress=busy_with,
             grant_request=grant_request,
+            **holder,
         )
 
     def plan_modification(
@@ -137,7 +138,7 @@ class PlanService:
         :raises VnfdNotUsable: no enabled package has the requested VNFD
         :raises IncompatibleVnfd: the instance is not compatible with the VNFD
         """
-        instance, connections, busy_with = self._store.read(
+        instance, connections, holder = self._store.read(
             context,
             _read_for_modification,
             self._vim_connections,
@@ -145,9 +146,7 @@ class PlanService:
             request,
         )
         self._operations.check_modification(instance, request, connections)
-        return msgspec.structs.replace(
-            self._plan_scripts(instance), operation_in_progress=busy_with
-        )
+        return msgspec.structs.replace(self._plan_scripts(instance), **holder)
 
     def plan_decision(
         self, context: RequestContext, op_occ_id: str, event: Event
@@ -180,8 +179,29 @@ class PlanService:
             grant=failed.grant,
         )
         if event is Event.ROLLBACK:
-            task = task.restoring()
-        return self._plan(op, task, failed)
+            return self._plan_rollback(op, task.restoring(), failed)
+        return _as_retry(self._plan(op, task, failed), failed.op_occ)
+
+    def _plan_rollback(
+        self, op: LcmOperationType, task: InfraTask, failed: ClaimedOperation
+    ) -> VnfPlan:
+        """Plan a rollback; that of an instantiation is planned as a deletion,
+        with the scripts of a rollback.
+        """
+        plan = self._plan(op, task, failed)
+        if plan.is_rollback:
+            return plan
+        flavour_id = task.change.state.flavour_id
+        other, own = (
+            self._scripts(op, task.instance, flavour_id, is_rollback=undoes)
+            for undoes in (False, True)
+        )
+        scripts = dict(plan.scripts)
+        for hook in other:
+            del scripts[hook]
+        return msgspec.structs.replace(
+            plan, is_rollback=True, scripts=own | scripts
+        )
 
     def get(self, context: RequestContext, op_occ_id: str) -> VnfPlan:
         """Return the plan of the latest attempt of an operation.
@@ -302,11 +322,34 @@ def _get(session: Session, op_occ_id: str) -> VnfPlan:
     plan = plans.get(session, op_occ_id)
     if plan is None:
         raise errors.NotFound(_describe_missing(found.op_occ))
+    state, error = found.op_occ.operation_state, found.op_occ.error
+    if (
+        error
+        and state not in states.ACTIVE
+        and not plan_outcome.is_known(plan)
+    ):
+        plan = plan_outcome.failed_by_error(plan, error.detail)
     return msgspec.structs.replace(
         plan,
+        operation_state=state,
         grant_request=None if plan.is_rollback else found.grant_request,
         resource_changes=found.op_occ.resource_changes,
     )
+
+
+def _as_retry(plan: VnfPlan, failed: VnfLcmOpOcc) -> VnfPlan:
+    """Return a plan as that of a retry; without a change, it waits for what
+    the failed attempt waited for.
+    """
+    warnings = plan.warnings
+    if all(a.type is ActionType.UNCHANGED for a in plan.actions):
+        detail = f": {failed.error.detail}" if failed.error else "."
+        warning = (
+            "Nothing is left to change: the retry waits until the VNF is "
+            f"ready. The last attempt failed{detail}"
+        )
+        warnings = (*warnings, warning)
+    return msgspec.structs.replace(plan, is_retry=True, warnings=warnings)
 
 
 def _describe_missing(op_occ: VnfLcmOpOcc) -> str:
@@ -340,7 +383,7 @@ def _read(
         session, vim_connections, instance_id, op, request
     )
     complete = vim_connections.complete(session, named)
-    return instance, complete, instances.holder(session, instance_id)
+    return instance, complete, _holder(session, instance_id)
 
 
 def _read_for_modification(
@@ -352,7 +395,18 @@ def _read_for_modification(
     instance, named, _ = operations.read_for_modification(
         session, vim_connections, instance_id, request
     )
-    return instance, named, instances.holder(session, instance_id)
+    return instance, named, _holder(session, instance_id)
+
+
+def _holder(session: Session, instance_id: str) -> Holder:
+    op_occ_id = instances.holder(session, instance_id)
+    if op_occ_id is None:
+        return {}
+    op_occ = op_occs.load(session, op_occ_id).op_occ
+    return {
+        "operation_in_progress": op_occ_id,
+        "operation_in_progress_state": op_occ.operation_state,
+    }
 
 
 def _read_failed(

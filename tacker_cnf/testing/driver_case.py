@@ -10,7 +10,7 @@ import unittest
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import ClassVar, Final
 
 import msgspec
 
@@ -61,6 +61,9 @@ def vnfcs_of(instance: VnfInstance) -> Vnfcs:
 class DriverCase(unittest.TestCase):
     """A driver, and a VNF that it runs."""
 
+    #: why no other test begins: a VNF could not be deleted
+    clean_failure: ClassVar[str | None] = None
+
     def create_target(self) -> Target:
         """Return the driver, and what to test it with."""
         raise unittest.SkipTest("Inherit this class to test a driver.")
@@ -68,6 +71,8 @@ class DriverCase(unittest.TestCase):
     def setUp(self) -> None:
         """Begin with a VNF instance that is not instantiated."""
         super().setUp()
+        if self.clean_failure:
+            self.fail(f"not run, as in an earlier test: {self.clean_failure}")
         self.target = self.create_target()
         self.driver = self.target.driver
         self.instance = self.target.new_instance()
@@ -86,17 +91,32 @@ class DriverCase(unittest.TestCase):
         """Return the names of the resources of the VNF."""
         instance_id = self.instance.id
         found = self.driver.search(self.search_task(instance_id))
-        self.assertLessEqual(found.keys(), {instance_id})
+        self.assertLessEqual(
+            found.keys(),
+            {instance_id},
+            "search() for one VNF instance returned others",
+        )
         return sorted(found.get(instance_id, ()))
 
     def clean(self) -> None:
         """Delete the resources of the VNF, and wait until this is done."""
-        end = time.monotonic() + self.target.timeout
+        end = time.monotonic() + self.target.clean_timeout
         task = self.search_task(self.instance.id)
-        while self.driver.clean(task):
-            self.assertLess(time.monotonic(), end, "resources remain")
+        while names := self.driver.clean(task):
+            if time.monotonic() > end:
+                type(self).clean_failure = (
+                    f"clean() still returns {sorted(names)} after "
+                    f"{self.target.clean_timeout:g} s. It deletes the "
+                    "resources of the VNF, and returns none once they are "
+                    "deleted (Target.clean_timeout)."
+                )
+                self.fail(self.clean_failure)
             time.sleep(POLL_S)
-        self.assertEqual([], self.search())
+        self.assertEqual(
+            [],
+            self.search(),
+            "clean() returned no name, but search() finds resources",
+        )
 
     def operation(self, request: SolType) -> VnfOperation:
         """Begin an operation on the VNF."""
@@ -183,7 +203,11 @@ class DriverCase(unittest.TestCase):
         for plan in (by_request, exact):
             encoded = msgspec.json.encode(plan.actions)
             decoded = msgspec.json.decode(encoded, type=tuple[Action, ...])
-            self.assertEqual(plan.actions, decoded)
+            self.assertEqual(
+                plan.actions,
+                decoded,
+                "the actions of a plan differ after they were sent as JSON",
+            )
         instance = operation.execute()
         after = vnfcs_of(instance)
         self.check_reached(operation, after)
@@ -193,7 +217,11 @@ class DriverCase(unittest.TestCase):
         if self.target.vnfc_kind:
             self.check_counted(exact.actions, before, after)
         self.check_complete(operation)
-        self.assertEqual(after.keys(), vnfcs_of(operation.execute()).keys())
+        self.assertEqual(
+            after.keys(),
+            vnfcs_of(operation.execute()).keys(),
+            "execute() changed VNFCs when it was repeated",
+        )
         self.instance = instance
         return instance
 
@@ -201,12 +229,20 @@ class DriverCase(unittest.TestCase):
         """Check that the VNF has the VNFCs of the desired state."""
         desired = operation.task.change.desired
         counts = Counter(vnfc.vdu_id for vnfc in vnfcs.values())
-        self.assertEqual(Counter(desired.counts if desired else {}), counts)
+        self.assertEqual(
+            Counter(desired.counts if desired else {}),
+            counts,
+            "execute() left other numbers of VNFCs than the desired state has",
+        )
         if desired is None:
-            self.assertEqual([], self.search())
+            self.assertEqual(
+                [], self.search(), "search() finds resources of a deleted VNF"
+            )
         else:
             observed = [vnfc.id for vnfc in operation.observe()]
-            self.assertCountEqual(vnfcs, observed)
+            self.assertCountEqual(
+                vnfcs, observed, "observe() and execute() return other VNFCs"
+            )
 
     def check_removed(
         self, operation: VnfOperation, before: Vnfcs, after: Vnfcs
@@ -221,11 +257,14 @@ class DriverCase(unittest.TestCase):
                 before.values() if change.replace == ALL else change.replace
             )
         }
-        self.assertLessEqual(replaced, removed)
+        self.assertLessEqual(
+            replaced, removed, "execute() kept VNFCs that were to be replaced"
+        )
         desired = Counter(change.desired.counts if change.desired else {})
         self.assertEqual(
             Counter(vnfc.vdu_id for vnfc in before.values()) - desired,
             Counter(before[id_].vdu_id for id_ in removed - replaced),
+            "execute() removed other VNFCs than those that are too many",
         )
 
     def check_listed(
@@ -237,17 +276,32 @@ class DriverCase(unittest.TestCase):
         removed, kept = before.keys() - after.keys(), before.keys() & after
         named = [action for action in actions if action.vnfc_id]
         deleted = {a.vnfc_id for a in named if a.type in DELETING}
-        self.assertLessEqual(deleted, removed)
+        self.assertLessEqual(
+            deleted,
+            removed,
+            "the plan deletes VNFCs (vnfc_id) that execute() has kept",
+        )
         unchanged = {a.vnfc_id for a in named if a.type in KEEPING}
-        self.assertLessEqual(unchanged, kept)
+        self.assertLessEqual(
+            unchanged,
+            kept,
+            "the plan keeps VNFCs (vnfc_id) that execute() has removed",
+        )
         both = {**before, **after}
         changed = {both[id_].vdu_id for id_ in both.keys() - kept}
         changing = [a for a in actions if a.type != ActionType.UNCHANGED]
         vdus = {action.vdu_id for action in changing}
         if None not in vdus:  # an action for the whole VNF
-            self.assertLessEqual(changed, vdus)
+            self.assertLessEqual(
+                changed,
+                vdus,
+                "execute() changed VNFCs of VDUs (vdu_id) for which the plan "
+                "has no action",
+            )
         if not changed:
-            self.assertEqual([], changing)
+            self.assertEqual(
+                [], changing, "the plan has actions, and no VNFC has changed"
+            )
 
     def check_counted(
         self, actions: Sequence[Action], before: Vnfcs, after: Vnfcs
@@ -256,10 +310,16 @@ class DriverCase(unittest.TestCase):
         kinds = [a.type for a in actions if a.kind == self.target.vnfc_kind]
         added = after.keys() - before.keys()
         removed = before.keys() - after.keys()
-        self.assertEqual(len(added), len([k for k in kinds if k in CREATING]))
-        self.assertEqual(
-            len(removed), len([k for k in kinds if k in DELETING])
-        )
+        for verb, found, types in (
+            ("created", added, CREATING),
+            ("deleted", removed, DELETING),
+        ):
+            self.assertEqual(
+                len(found),
+                len([kind for kind in kinds if kind in types]),
+                f"the exact plan has another number of {verb} "
+                f"{self.target.vnfc_kind} than execute() has {verb}",
+            )
 
     def check_planned(self, operation: VnfOperation, vdus: Vdus) -> None:
         """Check that both plans of an operation concern these VDUs."""
@@ -269,7 +329,11 @@ class DriverCase(unittest.TestCase):
                 for action in plan.actions
                 if action.type is not ActionType.UNCHANGED
             ]
-            self.assertEqual(vdus, {action.vdu_id for action in changing})
+            self.assertEqual(
+                vdus,
+                {action.vdu_id for action in changing},
+                "the plan changes other VDUs than the operation concerns",
+            )
 
     def check_complete(self, operation: VnfOperation) -> None:
         """Check that a completed operation would create and delete nothing
@@ -280,7 +344,9 @@ class DriverCase(unittest.TestCase):
             for action in operation.exact_plan().actions
             if action.type in CREATING | DELETING
         ]
-        self.assertEqual([], left)
+        self.assertEqual(
+            [], left, "the exact plan of a completed operation has actions"
+        )
 
     def check_interrupted(
         self,

@@ -59,6 +59,8 @@ class Target:
     vnfc_kind: str | None = None
     #: seconds in which an operation has to end
     timeout: float = 600.0
+    #: seconds in which the resources of a VNF have to be deleted by ``clean``
+    clean_timeout: float = 60.0
     #: checks of the cancel token between two interruptions that are tested
     interruption_step: int = 1
 

@@ -267,6 +267,54 @@ class TestPodsThatReadConfiguration(ChangeCase):
         self.assert_recorded()
 
 
+class TestImagesOfBarePods(ChangeCase):
+    """A bare Pod runs an image that its present package does not have."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.change_completed(self.after())
+        self.assertEqual("busybox:1.37", self.image("probe"))
+        bodies = workloads("after")
+        image(bodies["probe"], "busybox:1.36")
+        self.workloads = bodies
+
+    def third(self) -> str:
+        """Onboard a package with another image and configuration."""
+        source = SAMPLES / "cnf-update-after" / NEW_FILES[0]
+        return self.package(
+            "cnf-update-after",
+            **{
+                "workloads": yaml.safe_dump_all(self.workloads.values()),
+                "configuration-2": source.read_text().replace(
+                    "Good morning", "Good evening"
+                ),
+            },
+        )
+
+    def test_it_keeps_its_image(self) -> None:
+        before = self.identities("probe")
+        self.change_completed(self.third())
+        self.assertEqual(set(), before & self.identities("probe"))
+        self.assertEqual("busybox:1.37", self.image("probe"))
+
+    def test_a_rollback_restores_its_image(self) -> None:
+        image(self.workloads["store"], "invalid:1")
+        image(self.workloads["front"], "invalid:1")
+        op_occ = self.change(self.third())
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
+        tried = self.identities("probe")
+        path = f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ['id']}"
+        dry_run = self.vnfm.call("POST", f"{path}/rollback?dry_run=true").json
+        end = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
+        self.assertEqual(set(), tried & self.identities("probe"))
+        self.assertEqual("busybox:1.37", self.image("probe"))
+        kept = self.vnfm.call("GET", f"{path}/plan").json
+        for plan in (dry_run, kept):
+            (action,) = (a for a in plan["actions"] if a["name"] == "probe")
+            self.assertEqual("RECREATE", action["type"])
+
+
 class TestObjects(ChangeCase):
     """Objects that only one of the two packages has."""
 

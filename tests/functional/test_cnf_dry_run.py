@@ -116,6 +116,8 @@ class TestRetry(DryRunCase):
         self.cluster.call("PUT", place, body)
         path = f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ['id']}/retry"
         plan = self.planned(f"{path}?dry_run=true", None)
+        self.assertTrue(plan.is_retry)
+        self.assertEqual((), plan.warnings)
         (action,) = (a for a in plan.actions if a.kind == "Secret")
         self.assertEqual(
             (FieldChange(path="data.TOKEN", before="***", after="***"),),
@@ -124,6 +126,30 @@ class TestRetry(DryRunCase):
         self.assertEqual(
             [(action.type, "Secret", "web-secret")], changes(plan)
         )
+
+
+class TestImageThatCannotBePulled(DryRunCase):
+    def setUp(self) -> None:
+        super().setUp()
+        text = (SAMPLES / "cnf/Files/kubernetes/deployment.yaml").read_text()
+        vnf = self.vnfm.create_with_files(
+            deployment=text.replace("nginx:1.27", "registry/invalid:1")
+        )
+        op_occ = self.vnfm.run(vnf, "instantiate", self.vnfm.deployment_only())
+        self.path = f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ['id']}"
+
+    def test_a_retry_waits(self) -> None:
+        plan = self.planned(f"{self.path}/retry?dry_run=true", None)
+        self.assertTrue(plan.is_retry)
+        self.assertEqual([], changes(plan))
+        (warning,) = plan.warnings
+        self.assertIn("the retry waits until the VNF is ready", warning)
+        self.assertIn("ImagePullBackOff", warning)
+
+    def test_a_rollback_is_marked(self) -> None:
+        plan = self.planned(f"{self.path}/rollback?dry_run=true", None)
+        self.assertTrue(plan.is_rollback)
+        self.assertEqual({ActionType.DELETE}, {c[0] for c in changes(plan)})
 
 
 class TestInstantiation(DryRunCase, ApiCase):
@@ -378,7 +404,9 @@ class TestRequests(DryRunCase, ApiCase):
         response = self.scale("?dry_run=true", "text/plain")
         self.assertEqual("text/plain", response.type)
         text = response.content.decode()
-        self.assertIn("  ~ Deployment web  (the VDU has 2 VNFCs", text)
+        self.assertIn(
+            "  ~ Deployment web  (the VDU is scaled from 1 to 2", text
+        )
         self.assertIn("      ~ spec.replicas: 1 -> 2\n", text)
         self.assertIn("  adds 1 COMPUTE of VDU web\n", text)
         self.assertIn("Plan: 1 to change, 2 unchanged.", text)

@@ -1,10 +1,15 @@
 """The sample driver and the Kubernetes driver run the conformance suite."""
 
+import dataclasses
+import unittest
+from collections.abc import Sequence
 from typing import Final
 
 import fixtures
+import testtools
+from oslo_config import cfg
 
-from tacker_cnf.drivers.base import RegisteredVim
+from tacker_cnf.drivers.base import RegisteredVim, SearchTask
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tacker_cnf.testing import driver_conformance
@@ -73,3 +78,30 @@ class TestKubernetesDriver(
             ),
             aspect_id="web_aspect",
         )
+
+
+class DirectoryDriverWithoutClean(DirectoryDriver):
+    """A driver whose clean() returns names, and deletes nothing."""
+
+    def clean(self, task: SearchTask) -> Sequence[str]:
+        return [name for names in self.search(task).values() for name in names]
+
+
+class TestConformanceSuite(testtools.TestCase):
+    """What the suite reports of a driver with a fault."""
+
+    def test_a_driver_that_does_not_clean(self) -> None:
+        class Suite(TestDirectoryDriver):
+            def create_target(self) -> Target:
+                target = super().create_target()
+                driver = DirectoryDriverWithoutClean(cfg.ConfigOpts())
+                return dataclasses.replace(
+                    target, driver=driver, clean_timeout=0.2
+                )
+
+        result = unittest.TestResult()
+        for name in ("test_instantiate", "test_terminate"):
+            Suite(name).run(result)
+        first, second = (text for _, text in result.failures)
+        self.assertIn("clean() still returns ['", first)
+        self.assertIn("not run, as in an earlier test: clean()", second)

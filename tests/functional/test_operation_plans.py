@@ -11,7 +11,7 @@ from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.kubernetes.cluster_connection import VIM_TYPE
 from tacker_cnf.lcm.vnf_plan import ActionOutcome, ActionType, VnfPlan
 from tacker_cnf.sol import base
-from tests.fixtures.cluster import CORE, CnfCase
+from tests.fixtures.cluster import APPS, CORE, CnfCase
 from tests.fixtures.crashing_conductor import (
     CrashingConductor,
     start_conductor,
@@ -175,6 +175,30 @@ class TestFailedChange(ChangeCase, PlanCase):
         self.assertEqual({DONE, SKIPPED}, set(self.outcomes(end).values()))
 
 
+class TestLostWorkload(CnfCase, PlanCase):
+    """The exact plan of the retry is refused: its Deployment was deleted."""
+
+    def test_the_workload_has_failed(self) -> None:
+        vnf = self.vnfm.start_vnf(self.vnfm.deployment_only())
+        place = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
+        self.cluster.call("DELETE", place)
+        op_occ = self.vnfm.run(vnf, "scale", SCALE)
+        self.assert_state("FAILED_TEMP", op_occ)
+        self.assertEqual(FAILED, self.outcomes(op_occ)["Deployment web"])
+        plan = self.read(op_occ["id"]).json
+        self.assertEqual("FAILED_TEMP", plan["operationState"])
+        path = f"/vnflcm/v2/vnf_instances/{vnf}/heal?dry_run=true"
+        plan = self.vnfm.call("POST", path, {}).json
+        self.assertEqual("FAILED_TEMP", plan["operationInProgressState"])
+        waves = [
+            action.get("wave", 1)
+            for action in plan["actions"]
+            if action["type"] != "UNCHANGED"
+        ]
+        self.assertEqual({1, 2}, {*waves})
+        self.assertEqual(sorted(waves), waves)
+
+
 class TestFailedHeal(BudgetCase, PlanCase):
     def test_pods_that_a_budget_protects(self) -> None:
         """The checkpoint of the driver shows which pods are new."""
@@ -232,7 +256,7 @@ class TestUnknownOutcomes(CnfCase, PlanCase):
         op_occ = self.crash()
         self.assertEqual({None}, set(self.outcomes(op_occ).values()))
         text = self.read(op_occ["id"], "text/plain").content.decode()
-        self.assertIn("Outcome: not known.", text)
+        self.assertIn("Outcome: 3 not known. What a retry would do", text)
 
     def test_the_next_conductor_reads_the_vim(self) -> None:
         self.driver.is_readable = True

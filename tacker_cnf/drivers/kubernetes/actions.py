@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+import msgspec
+
 from tacker_cnf.drivers import field_changes
 from tacker_cnf.drivers.kubernetes import (
     content,
@@ -101,7 +103,7 @@ class ActionLister:
         """List what the plan does, in the order of its execution; then the
         objects that it leaves as they are.
         """
-        listed = tuple(self._list_changes())
+        listed = _in_waves(self._list_changes())
         yield from listed
         changed = {(action.kind, action.name) for action in listed}
         unchanged = (
@@ -350,6 +352,16 @@ class ActionLister:
             )
         elif change.replace:
             yield from _list_outages(change, change.replace)
+
+
+def _in_waves(actions: Iterable[Action]) -> tuple[Action, ...]:
+    """Sort actions by their waves, and number these without gaps."""
+    listed = sorted(actions, key=lambda action: action.wave)
+    waves = sorted({action.wave for action in listed})
+    return tuple(
+        msgspec.structs.replace(action, wave=waves.index(action.wave) + 1)
+        for action in listed
+    )
 
 
 def _compare(

@@ -75,7 +75,7 @@ def plan(task: InfraTask, rendered: Rendered) -> ObjectPlan:
         written=written,
         rolled=tuple(c.after for c in rolled),
         restarted=tuple(
-            package_change.restart(c.before, undoes=change.restores)
+            package_change.restart(c.before)
             for c in workloads
             if c not in rolled
         ),

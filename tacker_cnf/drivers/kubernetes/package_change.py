@@ -101,7 +101,7 @@ def plan(task: InfraTask, rendered: Rendered) -> ObjectPlan:
         # the others keep their specification and images, and stay as they are
         # if the request names VDUs
         restarted=tuple(
-            restart(c.after if restores else c.before, undoes=restores)
+            restart(c.after if restores else c.before)
             for c in workloads
             if c.after.kind != ROLLING_KIND and not params.vdus
         ),
@@ -208,12 +208,8 @@ def _with_template(manifest: Manifest, template: Object) -> Manifest:
     return dataclasses.replace(manifest, body=body)
 
 
-def restart(manifest: Manifest, *, undoes: bool) -> ManifestChange:
-    """Build the restart of a workload whose containers keep their images. In
-    a rollback, the manifest of a Pod is left complete: the Pod is recreated.
-    """
-    if undoes and manifest.kind == "Pod":
-        return ManifestChange(manifest, manifest)
+def restart(manifest: Manifest) -> ManifestChange:
+    """Build the restart of a workload whose containers keep their images."""
     body = copy.deepcopy(manifest.body)
     for container in pod_update.containers_of(body["spec"]):
         container.pop("image", None)

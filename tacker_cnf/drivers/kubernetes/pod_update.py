@@ -22,6 +22,9 @@ from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
 #: annotation of a pod: the containers that a change of images replaces, as
 #: JSON: containerID -> imageID
 REPLACED_CONTAINERS: Final = "tacker_former_containers"
+#: annotation of a pod that an operation has recreated: the images of before
+#: the operation, as JSON: name of the container -> image
+FORMER_IMAGES: Final = "tacker_former_images"
 _CONTAINER_FIELDS: Final = ("containers", "initContainers")
 
 
@@ -56,6 +59,15 @@ def containers_of(spec: Object) -> list[Object]:
     """Return the containers whose images may change."""
     found = pod_spec_of(spec)
     return [c for kind in _CONTAINER_FIELDS for c in found.get(kind) or ()]
+
+
+def images_of(spec: Object) -> dict[str, str]:
+    """Return the images of the containers that have one, by their names."""
+    return {
+        container["name"]: container["image"]
+        for container in containers_of(spec)
+        if container.get("image")
+    }
 
 
 def needs_new_pod(images: Object, containers: AbstractSet[str]) -> bool:
@@ -124,7 +136,7 @@ class PodUpdate:
         """
         is_replaced = replaces_lost(self._before, self._after, written)
         if is_replaced:
-            self._cluster_task.apply_manifests([self._manifest()])
+            self._cluster_task.apply_manifests([self._manifest(None)])
         return is_replaced
 
     def _replace(self, live: Object) -> None:
@@ -132,23 +144,28 @@ class PodUpdate:
         self._cluster_task.progress(f"Replacing Pod {name}")
         self._cluster_task.delete_pods([live])
         self._cluster_task.waiter.wait_pods_deleted({live["metadata"]["uid"]})
-        self._cluster_task.apply_manifests([self._manifest()])
+        self._cluster_task.apply_manifests([self._manifest(live)])
 
-    def _manifest(self) -> Manifest:
+    def _manifest(self, live: Object | None) -> Manifest:
         """Return the manifest of before the update with the new images; in a
-        rollback, the manifest of before the operation.
+        rollback, the manifest of before the operation. A container whose image
+        the update does not change keeps its own, which an earlier operation
+        may have set; that of a pod that does not exist is not known.
         """
+        own = images_of(live["spec"]) if live else {}
+        former = _former_images(live) if live else {}
+        images = images_of(self._before.body["spec"])
         if self._mark.undoes:
-            return self._mark.put_on(self._after)
-        before = self._mark.put_on(self._before)
-        spec = before.body["spec"]
-        new = changed_images(spec, self._after.body["spec"])
-        for kind, containers in new.items():
-            images = {c["name"]: c["image"] for c in containers}
-            for container in spec[kind]:
-                name = container["name"]
-                container["image"] = images.get(name, container["image"])
-        return before
+            manifest = self._mark.put_on(self._after)
+            images |= images_of(self._after.body["spec"]) | former
+        else:
+            manifest = self._mark.put_on(self._before)
+            images |= own | images_of(self._after.body["spec"])
+            marks.annotate(manifest.body, {FORMER_IMAGES: json.dumps(own)})
+        for container in containers_of(manifest.body["spec"]):
+            if image := images.get(container["name"]):
+                container["image"] = image
+        return manifest
 
     def _patch(self, live: Object, images: Object) -> None:
         name = live["metadata"]["name"]
@@ -241,6 +258,14 @@ def _replaced_containers(pod: Object) -> Mapping[str, str]:
     """
     found: Mapping[str, str] = json.loads(
         marks.annotations_of(pod).get(REPLACED_CONTAINERS, "{}")
+    )
+    return found
+
+
+def _former_images(pod: Object) -> dict[str, str]:
+    """Return the images of before the operation that has recreated a pod."""
+    found: dict[str, str] = json.loads(
+        marks.annotations_of(pod).get(FORMER_IMAGES, "{}")
     )
     return found
 

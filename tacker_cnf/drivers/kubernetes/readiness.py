@@ -26,8 +26,8 @@ def workload_not_found(manifest: Manifest) -> errors.NotReady:
     """Build the error of a workload that was deleted, with the remedy."""
     return errors.NotReady(
         f"{manifest.kind} {manifest.name} no longer exists in the cluster. "
-        "Fail this operation; a heal of its VNFCs, or of the whole VNF, "
-        "creates it again."
+        "A heal of its VNFCs, or of the whole VNF, creates it again, once no "
+        "operation is FAILED_TEMP: fail it first."
     )
 
 

@@ -17,6 +17,7 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
     AffectedVirtualStorage,
     AffectedVnfc,
     ChangeType,
+    LcmOperationStateType,
     LcmOperationType,
     ResourceChanges,
 )
@@ -142,6 +143,23 @@ class TestOutcomes(testtools.TestCase):
         )
         self.assertEqual([DONE, SKIPPED], outcomes(plan))
 
+    def test_a_deletion_that_others_prevent(self) -> None:
+        """A retry leaves the resource, as a workload still refers to it."""
+        self.assertEqual(
+            [FAILED, DONE, DONE, NOT_REACHED, SKIPPED],
+            self.interrupted(
+                "Deployment web is not ready",
+                an_action(UNCHANGED, "ConfigMap old"),
+                an_action(UNCHANGED, "Pod probe"),
+            ),
+        )
+
+    def test_only_the_error_is_known(self) -> None:
+        plan = plan_outcome.failed_by_error(
+            self.plan, "Deployment web no longer exists."
+        )
+        self.assertEqual([FAILED, None, None, None, None], outcomes(plan))
+
     def test_resources_without_names_of_their_own_are_counted(self) -> None:
         server = an_action(CREATE, "OS::Nova::Server VDU_1", vdu_id="VDU_1")
         plan = a_plan(server, server, server)
@@ -208,7 +226,35 @@ Plan:""",
     def test_unknown_outcomes(self) -> None:
         text = plan_text.render_executed(self.plan)
         self.assertIn("  + Service web  (it differs)\n", text)
-        self.assertTrue(text.endswith(f"\n{plan_text.UNKNOWN_OUTCOME}\n"))
+        self.assertTrue(text.endswith(plan_text.UNKNOWN_OUTCOME + "\n"))
+        self.assertIn("\nOutcome: 3 not known. ", text)
+
+    def test_outcomes_of_a_running_operation(self) -> None:
+        plan = msgspec.structs.replace(
+            self.plan, operation_state=LcmOperationStateType.PROCESSING
+        )
+        self.assertTrue(
+            plan_text.render_executed(plan).endswith(
+                "\nOutcome: not known yet, the operation is PROCESSING.\n"
+            )
+        )
+
+    def test_the_operation_that_has_the_instance(self) -> None:
+        for state, message in (
+            ("PROCESSING", "is PROCESSING, and may change"),
+            ("FAILED_TEMP", "until it is retried, rolled back or failed"),
+        ):
+            plan = msgspec.structs.replace(
+                self.plan,
+                is_retry=True,
+                operation_in_progress="an-operation",
+                operation_in_progress_state=LcmOperationStateType(state),
+            )
+            text = plan_text.render(plan)
+            self.assertTrue(text.startswith("Retry of SCALE of VNF"))
+            self.assertIn(f"Operation an-operation is {state}", text)
+            self.assertIn(message, text)
+            self.assertIn("would be rejected", text)
 
     def test_nothing_to_change(self) -> None:
         text = plan_text.render_executed(a_plan())
