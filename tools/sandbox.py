@@ -33,6 +33,8 @@ from tacker_cnf import errors, rpc  # noqa: E402
 from tacker_cnf.cmd import compose  # noqa: E402
 from tacker_cnf.cmd.dispatcher_supervisor import DispatcherSupervisor  # noqa: E402
 from tacker_cnf.db import keys, schema, session  # noqa: E402
+from tacker_cnf.scripts import isolation  # noqa: E402
+from tacker_cnf.scripts.isolation import Isolation  # noqa: E402
 from tools import kubeconfig  # noqa: E402
 
 GUIDE = """\
@@ -66,6 +68,9 @@ auth_strategy = noauth
 [notification]
 loopback_callbacks = true
 """
+NOT_ISOLATED = (
+    "tools/sandbox: scripts of VNF packages run with your rights. {}\n"
+)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -121,12 +126,26 @@ def configure(state: Path) -> cfg.ConfigOpts:
     own = str(state).replace("$", "$$")
     _write(state / "sandbox.conf", CONFIGURATION.format(state=own))
     conf = configuration.load(arguments(state))
+    _allow_scripts(conf)
     log.setup(conf, "tacker_cnf")
     keys.create(keys.key_file_path(conf))
     store = session.open_store(conf)
     schema.upgrade(store)
     store.close()
     return conf
+
+
+def _allow_scripts(conf: cfg.ConfigOpts) -> None:
+    """Change the defaults of [scripts] to those of trials: scripts may use
+    the network, and run without isolation if it is not available here.
+    """
+    conf.set_default("network_packages", ["*"], "scripts")
+    try:
+        isolation.check_available()
+    except errors.ScriptFailed as error:
+        conf.set_default("isolation", Isolation.NONE.value, "scripts")
+        if conf.scripts.isolation == Isolation.NONE:
+            sys.stderr.write(NOT_ISOLATED.format(error))
 
 
 @contextlib.contextmanager

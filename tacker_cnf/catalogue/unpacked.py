@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tacker_cnf import errors
+from tacker_cnf.scripts.package_code import PackageCode
 from tacker_cnf.vnfd.model import Vnfd
 
 
@@ -27,6 +28,13 @@ class UnpackedPackage:
     #: the unpacked files, read-only
     path: Path
     vnfd: Vnfd
+
+    @property
+    def code(self) -> PackageCode:
+        """What runs the code of the package."""
+        return PackageCode(
+            tree=self.path, vnfd_id=self.vnfd.id, content_id=self.content_id
+        )
 
     def file(self, name: str) -> Path:
         """Return the path of a file of the package.

@@ -1,8 +1,57 @@
-"""[scripts]: limits of the scripts in VNF packages."""
+"""[scripts]: isolation and limits of the code in VNF packages."""
 
 from oslo_config import cfg
 
 OPTIONS = (
+    cfg.StrOpt(
+        "isolation",
+        default="bubblewrap",
+        choices=[
+            (
+                "bubblewrap",
+                (
+                    "A sandbox for each script. It needs the program bwrap, "
+                    "and user namespaces. Without them scripts fail."
+                ),
+            ),
+            (
+                "none",
+                (
+                    "No sandbox: a script has all rights of the conductor. "
+                    "It can read the configuration and all secrets."
+                ),
+            ),
+        ],
+        help="How the code of VNF packages is isolated from this service.",
+    ),
+    cfg.ListOpt(
+        "network_packages",
+        default=[],
+        help="VNF packages whose code may use the network of the conductor's "
+        "host, all of it, with the loopback addresses: their SHA-256, as "
+        "`sha256sum` shows that of the uploaded file; `*` means all packages. "
+        "The code of other packages has no network in its sandbox.",
+    ),
+    cfg.ListOpt(
+        "readable_paths",
+        default=[],
+        help="Further files and directories that scripts may read in their "
+        "sandbox, such as modules that they import.",
+    ),
+    cfg.ListOpt(
+        "writable_paths",
+        default=[],
+        help="Further files and directories that scripts may change in their "
+        "sandbox; those of all VNF packages.",
+    ),
+    cfg.IntOpt(
+        "max_disk_bytes",
+        default=256 * 1024**2,
+        min=1,
+        help="Size of /tmp in the sandbox of a script, which contains its "
+        "working directory, in bytes. It is in memory. The size of /dev/shm is "
+        "the same.",
+    ),
     cfg.FloatOpt(
         "timeout",
         default=900.0,

@@ -2,7 +2,8 @@
 parent process and with the lease, and kill all processes that it started.
 
 Run as ``python -m tacker_cnf.scripts.child PARENT MAX_MEMORY MAX_FILE
-MAX_OUTPUT SCRIPT`` by the process with id PARENT; the limits are in bytes, and
+MAX_OUTPUT SCRIPT`` by the process with id PARENT, or as process 1 of a sandbox,
+where PARENT is 0; the limits are in bytes, and
 the first two unlimited if they are 0. ``-m MODULE`` instead of SCRIPT runs a module of the product;
 ``--pickled SCRIPT`` converts the pickle that the script writes to JSON.
 """
@@ -29,7 +30,10 @@ from tacker_cnf.scripts.pickled_output import PickledStdout
 from tacker_cnf.vnfd import script_source
 
 PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
+#: added to the number of the signal that has ended the script
+SIGNALLED = 128
 #: suffixes of the names of hooks
 HOOK_SUFFIXES = ("_start", "_end")
 #: seconds to wait for the script's input on stdin
@@ -77,6 +81,7 @@ def fork(max_memory_bytes: int, max_file_bytes: int) -> int:
     supervisor = os.getpid()
     if pid := os.fork():
         return pid
+    LIBC.prctl(PR_SET_DUMPABLE, 1)
     set_parent_death_signal(supervisor, signal.SIGKILL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, WAKING_SIGNALS)
@@ -104,11 +109,8 @@ def supervise(
             pickled.convert()
         wait(converter_pid)
     code = os.waitstatus_to_exitcode(status)
-    if code < 0:
-        with contextlib.suppress(OSError):  # SIGKILL has no handler to reset
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-    os._exit(code)
+    # process 1 of a sandbox cannot end itself by a signal
+    os._exit(code if code >= 0 else SIGNALLED - code)
 
 
 def wait(pid: int, pickled: PickledStdout | None = None) -> int:
@@ -142,13 +144,13 @@ def set_parent_death_signal(
     """Let the kernel send a signal when the parent ends; exit if it has."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal_number)
     if os.getppid() != parent:
-        os._exit(128 + signal_number)
+        os._exit(SIGNALLED + signal_number)
 
 
 def kill_and_exit(*_: object) -> NoReturn:
     """Kill all descendants and exit."""
     kill_descendants()
-    os._exit(128 + signal.SIGTERM)
+    os._exit(SIGNALLED + signal.SIGTERM)
 
 
 def check_hooks_called(script: Path, names: Mapping[str, Any]) -> None:
@@ -228,6 +230,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, kill_and_exit)
     set_parent_death_signal(int(parent), signal.SIGTERM)
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    LIBC.prctl(PR_SET_DUMPABLE, 0)  # the script cannot trace this process
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if pid := fork(*limits):
         supervise(pid, pickled, limits)

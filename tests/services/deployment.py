@@ -177,6 +177,8 @@ class Deployment(fixtures.Fixture):
             "database": {},
             # the subscribers of tests are on loopback
             "notification": {"loopback_callbacks": True},
+            # scripts of tests write what they see to files outside a sandbox
+            "scripts": {"isolation": "none"},
         }
         for group, values in options.items():
             self.options.setdefault(group, {}).update(values)

@@ -11,7 +11,7 @@ from tacker_cnf.catalogue.unpacked import find_file
 from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.lcm import redaction
-from tacker_cnf.scripts.process import ScriptLimits
+from tacker_cnf.scripts.limits import ScriptLimits
 from tacker_cnf.user_data import parameters, protocol, user_data_process
 from tacker_cnf.user_data.base import Json
 from tacker_cnf.user_data.default import DefaultUserData
@@ -85,7 +85,7 @@ class ChosenUserData:
     ) -> UserDataOutput:
         timeout = min(self._limits.timeout, context.deadline.remaining)
         return user_data_process.run(
-            task.package.path,
+            task.package.code,
             user_data_input,
             dataclasses.replace(self._limits, timeout=timeout),
             context.cancel_token,
