@@ -52,6 +52,36 @@ OPTIONS = (
         "working directory, in bytes. It is in memory. The size of /dev/shm is "
         "the same.",
     ),
+    cfg.IntOpt(
+        "max_state_bytes",
+        default=1024**3,
+        min=0,
+        help="Size of the persistent directory of a VNF instance, in bytes, "
+        "about once a second while its script runs; 0: no limit. A script "
+        "that exceeds it is killed.",
+    ),
+    cfg.IntOpt(
+        "max_processes",
+        default=256,
+        min=0,
+        help="Number of processes and threads of a script in its sandbox; 0: "
+        "no limit. It needs Linux 5.14, and a conductor that does not run as "
+        "root.",
+    ),
+    cfg.IntOpt(
+        "max_open_files",
+        default=1024,
+        min=0,
+        help="Number of files that a process of a script may have open; 0: no "
+        "limit of its own.",
+    ),
+    cfg.IntOpt(
+        "max_cpu_seconds",
+        default=900,
+        min=0,
+        help="Processor time of each process of a script, in seconds; 0: no "
+        "limit.",
+    ),
     cfg.FloatOpt(
         "timeout",
         default=900.0,

@@ -30,6 +30,13 @@ class ScriptLimits:
     max_log_bytes: int
     #: of its /tmp
     max_disk_bytes: int = 0
+    #: of the persistent directory of a VNF instance; 0: no limit
+    max_state_bytes: int = 0
+    #: with their threads, in a sandbox; 0: no limit
+    max_processes: int = 0
+    max_open_files: int = 0
+    #: of each process
+    max_cpu_seconds: int = 0
     isolation: Isolation = Isolation.BUBBLEWRAP
     #: SHA-256 of packages whose code may use the network
     network_packages: frozenset[str] = frozenset()
@@ -42,6 +49,20 @@ class ScriptLimits:
     vim_credentials: bool = True
     #: whether scripts of the reference implementation are replaced
     replace_reference_drivers: bool = True
+
+    @property
+    def resource_limits(self) -> dict[str, int]:
+        """The limits of setrlimit(2), by their names."""
+        values = {
+            "AS": self.max_memory_bytes,
+            "FSIZE": self.max_file_bytes,
+            "NOFILE": self.max_open_files,
+            "CPU": self.max_cpu_seconds,
+        }
+        if self.isolation is not Isolation.NONE:
+            # elsewhere all processes of the conductor's user count
+            values["NPROC"] = self.max_processes
+        return {name: value for name, value in values.items() if value}
 
     def allows_network(self, content_id: str) -> bool:
         """Return whether the code of a package may use the network."""
@@ -62,6 +83,10 @@ def limits_of(conf: cfg.ConfigOpts) -> ScriptLimits:
         max_output_bytes=options.max_output_bytes,
         max_log_bytes=options.max_log_bytes,
         max_disk_bytes=options.max_disk_bytes,
+        max_state_bytes=options.max_state_bytes,
+        max_processes=options.max_processes,
+        max_open_files=options.max_open_files,
+        max_cpu_seconds=options.max_cpu_seconds,
         isolation=Isolation(options.isolation),
         network_packages=frozenset(
             name.lower() for name in options.network_packages

@@ -69,9 +69,11 @@ class ScriptProcess:
                 "tacker_cnf.scripts.child",
                 # process 1 of a sandbox has no parent that it can see
                 "0" if self._is_sandboxed else str(os.getpid()),
-                str(limits.max_memory_bytes),
-                str(limits.max_file_bytes),
                 str(limits.max_output_bytes),
+                ",".join(
+                    f"{name}={value}"
+                    for name, value in limits.resource_limits.items()
+                ),
                 *script,
             ],
             stdin=subprocess.PIPE,

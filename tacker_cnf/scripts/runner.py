@@ -24,6 +24,7 @@ from tacker_cnf.scripts.protocol import (
     ScriptOutput,
     ScriptProtocol,
 )
+from tacker_cnf.scripts.state_size import StateSize
 from tacker_cnf.scripts.workdir import Workspace
 
 LOG = log.getLogger(__name__)
@@ -136,11 +137,18 @@ def execute(
                 lambda: _without_paths(child.log(), workspace.package_dirs),
                 callbacks,
             )
+            size = StateSize(state, limits.max_state_bytes)
+
+            def on_poll() -> None:
+                log.update()
+                size.check()
+
             try:
                 with cancel_token.on_cancel(child.terminate):
-                    code = child.execute(script.input, log.update)
+                    code = child.execute(script.input, on_poll)
             finally:
                 stderr = log.save()
+            size.check(force=True)
     output, problem = None, _problem(code, limits)
     try:
         output = script.read(child.output())

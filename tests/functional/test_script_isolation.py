@@ -26,7 +26,11 @@ from tacker_cnf.scripts.limits import limits_of
 from tacker_cnf.scripts.process import ScriptProcess
 from tacker_cnf.scripts.workdir import Workspace
 from tests.fixtures import waiting
-from tests.fixtures.sandbox import find_processes, require_bubblewrap
+from tests.fixtures.sandbox import (
+    find_processes,
+    require_bubblewrap,
+    run_unprivileged,
+)
 from tests.fixtures.vnfm import FAKE_VIM, Csar, Vnfm
 from tests.functional.test_scripts import FLAVOUR, SCRIPT, flavour_with_scripts
 from tests.functional.test_user_data import UserDataCase
@@ -249,6 +253,116 @@ class TestProcesses(IsolationCase):
             attempt("unshare", lambda: libc.unshare(0x10000000))
         """)
         self.assertEqual({"unshare": "-1"}, results)
+
+
+MIB: Final = 1024**2
+#: writes until it fails
+FILL: Final = """\
+def fill(folder):
+    written = 0
+    try:
+        for n in range(200):
+            with open(f"{folder}/{n}", "wb") as file:
+                written += file.write(bytes(1024**2))
+    except OSError as error:
+        return f"{written} {error.strerror}"
+    return written
+"""
+
+
+class TestBounds(IsolationCase):
+    options: Mapping[str, Any] = {
+        "max_disk_bytes": 16 * MIB,
+        "max_state_bytes": 16 * MIB,
+        "max_open_files": 50,
+        "max_cpu_seconds": 1,
+    }
+
+    def test_filling_its_temporary_directories(self) -> None:
+        results = self.attempt(
+            FILL
+            + "for path in '.', '/tmp', '/dev/shm', '/dev', '/':\n"
+            + "    attempt(path, lambda: fill(path))"
+        )
+        for path in (".", "/dev/shm"):  # noqa: S108
+            self.assertRegex(results[path], r"'1\d{7} No space left")
+        self.assertIn("'0 No space", results["/tmp"])  # noqa: S108
+        for path in ("/dev", "/"):
+            self.assertIn("'0 Read-only", results[path])
+
+    def test_filling_its_persistent_directory(self) -> None:
+        body = (
+            FILL + "fill(script_input['stateDir'])\n"
+            "import time; time.sleep(600)"
+        )
+        end = self.run_instantiate(self.package(body))
+        self.assertIn("max_state_bytes", end["error"]["detail"])
+
+    def test_open_files(self) -> None:
+        results = self.attempt("""\
+            files = []
+            def open_all():
+                while True:
+                    files.append(open("/dev/null"))
+            attempt("open", open_all)
+            files, results["count"] = [], str(len(files))
+        """)
+        self.assertEqual("OSError", results["open"])
+        self.assertLess(int(results["count"]), 50)
+
+    def test_processor_time(self) -> None:
+        end = self.run_instantiate(self.package("while True: pass"))
+        self.assertIn("killed by SIGXCPU", end["error"]["detail"])
+
+
+FORKS: Final = """\
+import os, time
+count = 0
+try:
+    while count < 1000:
+        if not os.fork():
+            time.sleep(600)
+        count += 1
+except BlockingIOError:
+    pass
+print(count, os.getuid())
+"""
+RUN: Final = """\
+from pathlib import Path
+import dataclasses, sys
+from tacker_cnf import conf as configuration
+from tacker_cnf.lcm.secret_masking import SecretMasker
+from tacker_cnf.scripts import isolation, limits, process, workdir
+limits = dataclasses.replace(
+    limits.limits_of(configuration.load([])), max_processes=50
+)
+isolation.check_available()
+sandbox = isolation.Sandbox(
+    packages={{"/package": Path({package!r})}},
+    readable=[path for path in sys.path if path.endswith("packages")],
+    max_disk_bytes=1024**2,
+)
+with workdir.sandboxed(sandbox) as workspace, process.ScriptProcess(
+    ("/package/script.py",), workspace, limits, SecretMasker(())
+) as child:
+    code = child.execute(b"", lambda: None)
+    print(code, child.output().decode(), child.log())
+"""
+
+
+class TestUnprivilegedConductor(testtools.TestCase):
+    """Limits that the kernel does not apply to root."""
+
+    def test_a_fork_bomb(self) -> None:
+        require_bubblewrap(self)
+        folder = Path(self.useFixture(fixtures.TempDir()).path)
+        folder.chmod(0o755)
+        (folder / "script.py").write_text(FORKS)
+        output = run_unprivileged(self, RUN.format(package=str(folder)))
+        code, count, uid = map(int, output.split())
+        self.assertEqual(0, code)
+        self.assertLess(count, 50)
+        self.assertNotEqual(0, uid)
 
 
 class TestUserData(UserDataCase):

@@ -70,7 +70,7 @@ class TestChild(testtools.TestCase):
                 sys.executable,
                 "-m",
                 "tacker_cnf.scripts.child",
-                *(str(parent), "0", "0", "0", str(self.script)),
+                *(str(parent), "0", "", str(self.script)),
             ],
             cwd=self.folder,
             check=False,
@@ -174,7 +174,7 @@ class TestPickledOutput(testtools.TestCase):
             "pickled_output.CONVERSION_TIMEOUT_S = 1\n"
             "child.main()"
         )
-        limits = (str(os.getpid()), "0", "0", "1000000")
+        limits = (str(os.getpid()), "1000000", "")
         command = (*limits, "--pickled", str(self.script(SLOW)))
         output = subprocess.check_output(
             [sys.executable, "-c", start_child, *command], cwd=self.folder
