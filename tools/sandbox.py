@@ -35,6 +35,7 @@ from tacker_cnf.cmd.dispatcher_supervisor import DispatcherSupervisor  # noqa: E
 from tacker_cnf.db import keys, schema, session  # noqa: E402
 from tacker_cnf.scripts import isolation  # noqa: E402
 from tacker_cnf.scripts.isolation import Isolation  # noqa: E402
+from tacker_cnf.scripts.limits import ANY_PACKAGE, RunPolicy  # noqa: E402
 from tools import kubeconfig  # noqa: E402
 
 GUIDE = """\
@@ -136,10 +137,12 @@ def configure(state: Path) -> cfg.ConfigOpts:
 
 
 def _allow_scripts(conf: cfg.ConfigOpts) -> None:
-    """Change the defaults of [scripts] to those of trials: scripts may use
-    the network, and run without isolation if it is not available here.
+    """Change the defaults of [scripts] to those of trials: scripts of all
+    packages run, with the network, and without isolation if it is not
+    available here.
     """
-    conf.set_default("network_packages", ["*"], "scripts")
+    conf.set_default("run", RunPolicy.ALL.value, "scripts")
+    conf.set_default("network_packages", [ANY_PACKAGE], "scripts")
     try:
         isolation.check_available()
     except errors.ScriptFailed as error:

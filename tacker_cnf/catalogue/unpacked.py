@@ -28,12 +28,17 @@ class UnpackedPackage:
     #: the unpacked files, read-only
     path: Path
     vnfd: Vnfd
+    #: whether a valid signature covers all its files
+    is_signed: bool = False
 
     @property
     def code(self) -> PackageCode:
         """What runs the code of the package."""
         return PackageCode(
-            tree=self.path, vnfd_id=self.vnfd.id, content_id=self.content_id
+            tree=self.path,
+            vnfd_id=self.vnfd.id,
+            content_id=self.content_id,
+            is_signed=self.is_signed,
         )
 
     def file(self, name: str) -> Path:

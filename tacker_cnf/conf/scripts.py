@@ -4,6 +4,25 @@ from oslo_config import cfg
 
 OPTIONS = (
     cfg.StrOpt(
+        "run",
+        default="signed",
+        choices=[
+            ("none", "That of no package."),
+            (
+                "signed",
+                (
+                    "That of packages whose signature was verified when they "
+                    "were onboarded, see [catalogue] signatures."
+                ),
+            ),
+            ("all", "That of all packages."),
+        ],
+        help="The VNF packages whose code runs: management scripts, "
+        "coordination scripts and user data. An operation that needs the code "
+        "of another package fails. Modules of this service that replace "
+        "scripts of the reference implementation always run.",
+    ),
+    cfg.StrOpt(
         "isolation",
         default="bubblewrap",
         choices=[

@@ -1,6 +1,7 @@
 """What scripts may use, as the configuration sets it."""
 
 import dataclasses
+import enum
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +9,17 @@ from oslo_config import cfg
 
 from tacker_cnf.db import keys
 from tacker_cnf.scripts.isolation import Isolation
+from tacker_cnf.scripts.package_code import PackageCode
 from tacker_cnf.temporary_directories import TemporaryDirectories
+
+
+class RunPolicy(enum.StrEnum):
+    """The packages whose code runs."""
+
+    NONE = "none"
+    SIGNED = "signed"
+    ALL = "all"
+
 
 #: in network_packages: all packages
 ANY_PACKAGE = "*"
@@ -37,6 +48,7 @@ class ScriptLimits:
     max_open_files: int = 0
     #: of each process
     max_cpu_seconds: int = 0
+    run: RunPolicy = RunPolicy.SIGNED
     isolation: Isolation = Isolation.BUBBLEWRAP
     #: SHA-256 of packages whose code may use the network
     network_packages: frozenset[str] = frozenset()
@@ -64,6 +76,24 @@ class ScriptLimits:
             values["NPROC"] = self.max_processes
         return {name: value for name, value in values.items() if value}
 
+    def find_objection(self, package: PackageCode) -> str | None:
+        """Return why the code of a package does not run, or None."""
+        if self.run is RunPolicy.ALL:
+            return None
+        if self.run is RunPolicy.NONE:
+            return (
+                "The code of VNF packages does not run here: [scripts] run is "
+                "none."
+            )
+        if package.is_signed:
+            return None
+        return (
+            f"The VNF package of VNFD {package.vnfd_id} has no verified "
+            "signature (packageSecurityOption), and its code runs only with "
+            "one: [scripts] run is signed. Sign the package and onboard it "
+            "again, or set the option to all."
+        )
+
     def allows_network(self, content_id: str) -> bool:
         """Return whether the code of a package may use the network."""
         return not self.network_packages.isdisjoint({content_id, ANY_PACKAGE})
@@ -87,6 +117,7 @@ def limits_of(conf: cfg.ConfigOpts) -> ScriptLimits:
         max_processes=options.max_processes,
         max_open_files=options.max_open_files,
         max_cpu_seconds=options.max_cpu_seconds,
+        run=RunPolicy(options.run),
         isolation=Isolation(options.isolation),
         network_packages=frozenset(
             name.lower() for name in options.network_packages

@@ -13,3 +13,5 @@ class PackageCode:
     vnfd_id: str
     #: SHA-256 of the package as it was uploaded
     content_id: str
+    #: whether a valid signature covers all files of the package
+    is_signed: bool = False

@@ -372,6 +372,7 @@ class TestUserData(UserDataCase):
         super().setUp()
         require_bubblewrap(self)
         conf = configuration.load([])
+        conf.set_override("run", "all", "scripts")
         self.user_data = ChosenUserData(limits_of(conf))
 
     def test_reading_another_file(self) -> None:

@@ -88,6 +88,7 @@ class UserDataCase(testtools.TestCase):
         )
         conf = configuration.load([])
         conf.set_override("isolation", "none", "scripts")
+        conf.set_override("run", "all", "scripts")
         conf.set_override("timeout", 60.0, "scripts")
         conf.set_override("max_output_bytes", 100_000, "scripts")
         self.user_data = ChosenUserData(limits_of(conf))
@@ -305,6 +306,7 @@ class TestFailures(UserDataCase):
     def test_it_does_not_end(self) -> None:
         conf = configuration.load([])
         conf.set_override("isolation", "none", "scripts")
+        conf.set_override("run", "all", "scripts")
         conf.set_override("timeout", 5.0, "scripts")
         self.user_data = ChosenUserData(limits_of(conf))
         error = self.run_failing("import threading; threading.Event().wait()")

@@ -178,7 +178,7 @@ class Deployment(fixtures.Fixture):
             # the subscribers of tests are on loopback
             "notification": {"loopback_callbacks": True},
             # scripts of tests write what they see to files outside a sandbox
-            "scripts": {"isolation": "none"},
+            "scripts": {"isolation": "none", "run": "all"},
         }
         for group, values in options.items():
             self.options.setdefault(group, {}).update(values)

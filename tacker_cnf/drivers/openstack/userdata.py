@@ -39,10 +39,12 @@ class ChosenUserData:
 
         :raises InvalidParameters: file or class is missing, or the file is
             not in the package, or not in the current package, whose user
-            data a rollback runs
+            data a rollback runs, or the code of the package does not run
         """
         requested_class = _requested_class(task)
         current_package = task.current_package
+        if requested_class:
+            self._check_allowed(task)
         if (
             requested_class
             and current_package
@@ -53,6 +55,17 @@ class ChosenUserData:
                 f"{requested_class.path!r} is not in the current VNF package "
                 f"of VNFD {current_package.vnfd.id}, whose user data a "
                 "rollback runs. Set a file that both packages have."
+            )
+
+    def _check_allowed(self, task: InfraTask) -> None:
+        """Check that the code of the package runs.
+
+        :raises InvalidParameters: the configuration forbids it
+        """
+        objection = self._limits.find_objection(task.package.code)
+        if objection:
+            raise errors.InvalidParameters(
+                f"additionalParams.{PATH_PARAMETER}: {objection}"
             )
 
     def fields(self, task: InfraTask, context: TaskContext) -> StackFields:
