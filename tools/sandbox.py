@@ -33,6 +33,9 @@ from tacker_cnf import errors, rpc  # noqa: E402
 from tacker_cnf.cmd import compose  # noqa: E402
 from tacker_cnf.cmd.dispatcher_supervisor import DispatcherSupervisor  # noqa: E402
 from tacker_cnf.db import keys, schema, session  # noqa: E402
+from tacker_cnf.scripts import isolation  # noqa: E402
+from tacker_cnf.scripts.isolation import Isolation  # noqa: E402
+from tacker_cnf.scripts.limits import ANY_PACKAGE, RunPolicy  # noqa: E402
 from tools import kubeconfig  # noqa: E402
 
 GUIDE = """\
@@ -70,6 +73,9 @@ loopback_callbacks = true
 allow_loopback = true
 schemes = https, http
 """
+NOT_ISOLATED = (
+    "tools/sandbox: scripts of VNF packages run with your rights. {}\n"
+)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -125,12 +131,28 @@ def configure(state: Path) -> cfg.ConfigOpts:
     own = str(state).replace("$", "$$")
     _write(state / "sandbox.conf", CONFIGURATION.format(state=own))
     conf = configuration.load(arguments(state))
+    _allow_scripts(conf)
     log.setup(conf, "tacker_cnf")
     keys.create(keys.key_file_path(conf))
     store = session.open_store(conf)
     schema.upgrade(store)
     store.close()
     return conf
+
+
+def _allow_scripts(conf: cfg.ConfigOpts) -> None:
+    """Change the defaults of [scripts] to those of trials: scripts of all
+    packages run, with the network, and without isolation if it is not
+    available here.
+    """
+    conf.set_default("run", RunPolicy.ALL.value, "scripts")
+    conf.set_default("network_packages", [ANY_PACKAGE], "scripts")
+    try:
+        isolation.check_available()
+    except errors.ScriptFailed as error:
+        conf.set_default("isolation", Isolation.NONE.value, "scripts")
+        if conf.scripts.isolation == Isolation.NONE:
+            sys.stderr.write(NOT_ISOLATED.format(error))
 
 
 @contextlib.contextmanager

@@ -188,6 +188,7 @@ class Packages:
             content_id=content_id,
             path=self.content.unpacked(content_id),
             vnfd=self._vnfd(vnfd_id, content_id),
+            is_signed=self._store.read(None, packages.is_signed, content_id),
         )
 
     def _read_vnfd(self, vnfd_id: str, _content_id: str) -> Vnfd:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tacker_cnf import errors
+from tacker_cnf.scripts.package_code import PackageCode
 from tacker_cnf.vnfd.model import Vnfd
 
 
@@ -27,6 +28,18 @@ class UnpackedPackage:
     #: the unpacked files, read-only
     path: Path
     vnfd: Vnfd
+    #: whether a valid signature covers all its files
+    is_signed: bool = False
+
+    @property
+    def code(self) -> PackageCode:
+        """What runs the code of the package."""
+        return PackageCode(
+            tree=self.path,
+            vnfd_id=self.vnfd.id,
+            content_id=self.content_id,
+            is_signed=self.is_signed,
+        )
 
     def file(self, name: str) -> Path:
         """Return the path of a file of the package.

@@ -16,7 +16,7 @@ from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.scripts import compat, runner
-from tacker_cnf.scripts.process import ScriptLimits
+from tacker_cnf.scripts.limits import ScriptLimits
 from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput
 from tacker_cnf.scripts.runner import ScriptCallbacks
 
@@ -110,9 +110,9 @@ class ManagementScripts:
 
         :raises ScriptFailed: the script failed
         """
-        packages = [run.package.path]
+        packages = [run.package.code]
         if run.next_package:
-            packages.append(run.next_package.path)
+            packages.append(run.next_package.code)
         # a script of a forceful termination leaves time for the other steps
         left = self._deadline.remaining / (2 if _is_forceful(run) else 1)
         timeout = min(self._limits.timeout, left)

@@ -44,7 +44,7 @@ from tacker_cnf.runtime.periodic_tasks import (
     PeriodicTasks,
 )
 from tacker_cnf.runtime.work_queue import WorkQueue
-from tacker_cnf.scripts.process import limits_of
+from tacker_cnf.scripts.limits import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S

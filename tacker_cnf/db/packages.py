@@ -114,6 +114,20 @@ def get_id_by_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
     return session.scalar(sa.select(Row.id).where(Row.vnfd_id == vnfd_id))
 
 
+def is_signed(session: orm.Session, content_id: str) -> bool:
+    """Return whether a valid signature of this content was verified."""
+    return bool(
+        session.scalar(
+            sa.select(
+                sa.exists().where(
+                    Row.content_id == content_id,
+                    Row.package_security_option.is_not(None),
+                )
+            )
+        )
+    )
+
+
 def vnfd_text(session: orm.Session, vnfd_id: str) -> str | None:
     """Return the parsed VNFD of a package, as JSON."""
     return session.scalar(sa.select(Row.vnfd).where(Row.vnfd_id == vnfd_id))

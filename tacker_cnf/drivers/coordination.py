@@ -4,8 +4,7 @@ for each VNFC that it has changed on the VIM.
 
 import dataclasses
 import pickle
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -25,9 +24,10 @@ from tacker_cnf.lcm import (
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.secret_masking import SecretMasker
 from tacker_cnf.scripts import protocol, runner
-from tacker_cnf.scripts.process import limits_of
+from tacker_cnf.scripts.limits import limits_of
 from tacker_cnf.scripts.protocol import ScriptProtocol
 from tacker_cnf.scripts.runner import ScriptCallbacks, ScriptRun
+from tacker_cnf.scripts.workdir import Workspace
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 #: value that a script replaces before it requests a coordination
@@ -121,18 +121,19 @@ class Coordination:
         timeout = min(self._limits.timeout, context.deadline.remaining)
         script_input = self._script_input(vnfc, vnfc_id, address, found)
         runner.execute(
-            [task.package.path],
-            lambda package_dirs: self._script_run(package_dirs, script_input),
+            [task.package.code],
+            lambda workspace: self._script_run(workspace, script_input),
             dataclasses.replace(self._limits, timeout=timeout),
             context.cancel_token,
             ScriptCallbacks(save=context.save_log),
         )
 
     def _script_run(
-        self, package_dirs: Sequence[Path], script_input: Mapping[str, Any]
+        self, workspace: Workspace, script_input: Mapping[str, Any]
     ) -> ScriptRun[bool]:
-        path = package_dirs[0] / self._script
-        uses_pickle = protocol.detect_protocol(path) is ScriptProtocol.PICKLE
+        path = workspace.package_dirs[0] / self._script
+        script = self._task.package.path / self._script
+        uses_pickle = protocol.detect_protocol(script) is ScriptProtocol.PICKLE
         return ScriptRun(
             name=self._script,
             operation=f"lcm-operation-coordinate-{self._which}-vnf",

@@ -1,10 +1,11 @@
 """Supervise a script in a child process: set its resource limits, end with the
 parent process and with the lease, and kill all processes that it started.
 
-Run as ``python -m tacker_cnf.scripts.child PARENT MAX_MEMORY MAX_FILE
-MAX_OUTPUT SCRIPT`` by the process with id PARENT; the limits are in bytes, and
-the first two unlimited if they are 0. ``-m MODULE`` instead of SCRIPT runs a module of the product;
-``--pickled SCRIPT`` converts the pickle that the script writes to JSON.
+Run as ``python -m tacker_cnf.scripts.child PARENT MAX_OUTPUT LIMITS SCRIPT`` by the
+process with id PARENT, or as process 1 of a sandbox, where PARENT is 0. MAX_OUTPUT
+is in bytes; LIMITS are those of setrlimit(2), such as ``AS=2000000,CPU=900``.
+``-m MODULE`` instead of SCRIPT runs a module of the product; ``--pickled SCRIPT``
+converts the pickle that the script writes to JSON.
 """
 
 import array
@@ -29,7 +30,10 @@ from tacker_cnf.scripts.pickled_output import PickledStdout
 from tacker_cnf.vnfd import script_source
 
 PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
+#: added to the number of the signal that has ended the script
+SIGNALLED = 128
 #: suffixes of the names of hooks
 HOOK_SUFFIXES = ("_start", "_end")
 #: seconds to wait for the script's input on stdin
@@ -44,9 +48,21 @@ WAKING_SIGNALS = {signal.SIGCHLD, signal.SIGIO}
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def set_limit(resource_id: int, maximum: int) -> None:
-    if maximum:
-        resource.setrlimit(resource_id, (maximum, maximum))
+def parse_limits(text: str) -> dict[int, int]:
+    """Parse the limits of the command line: number of the resource -> value."""
+    pairs = (limit.split("=") for limit in text.split(",") if limit)
+    return {
+        getattr(resource, f"RLIMIT_{name}"): int(value)
+        for name, value in pairs
+    }
+
+
+def set_limits(limits: Mapping[int, int]) -> None:
+    """Limit the resources of this process and its future child processes."""
+    for number, maximum in limits.items():
+        # at the hard limit of CPU time the signal would be SIGKILL
+        hard = maximum + (number == resource.RLIMIT_CPU)
+        resource.setrlimit(number, (maximum, hard))
 
 
 def kill_descendants() -> None:
@@ -70,23 +86,23 @@ def kill_descendants() -> None:
             time.sleep(REAP_INTERVAL_S)
 
 
-def fork(max_memory_bytes: int, max_file_bytes: int) -> int:
+def fork(limits: Mapping[int, int]) -> int:
     """Fork a process with limits that ends with this one; return its id, and
     0 in that process.
     """
     supervisor = os.getpid()
     if pid := os.fork():
         return pid
+    LIBC.prctl(PR_SET_DUMPABLE, 1)
     set_parent_death_signal(supervisor, signal.SIGKILL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, WAKING_SIGNALS)
-    set_limit(resource.RLIMIT_AS, max_memory_bytes)
-    set_limit(resource.RLIMIT_FSIZE, max_file_bytes)
+    set_limits(limits)
     return 0
 
 
 def supervise(
-    script_pid: int, pickled: PickledStdout | None, limits: tuple[int, int]
+    script_pid: int, pickled: PickledStdout | None, limits: Mapping[int, int]
 ) -> NoReturn:
     """Wait for the script, kill its processes, convert its output if that is
     pickled, and exit with the script's status.
@@ -100,15 +116,12 @@ def supervise(
     kill_descendants()
     if pickled:
         pickled.read()
-        if not (converter_pid := fork(*limits)):
+        if not (converter_pid := fork(limits)):
             pickled.convert()
         wait(converter_pid)
     code = os.waitstatus_to_exitcode(status)
-    if code < 0:
-        with contextlib.suppress(OSError):  # SIGKILL has no handler to reset
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-    os._exit(code)
+    # process 1 of a sandbox cannot end itself by a signal
+    os._exit(code if code >= 0 else SIGNALLED - code)
 
 
 def wait(pid: int, pickled: PickledStdout | None = None) -> int:
@@ -142,13 +155,13 @@ def set_parent_death_signal(
     """Let the kernel send a signal when the parent ends; exit if it has."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal_number)
     if os.getppid() != parent:
-        os._exit(128 + signal_number)
+        os._exit(SIGNALLED + signal_number)
 
 
 def kill_and_exit(*_: object) -> NoReturn:
     """Kill all descendants and exit."""
     kill_descendants()
-    os._exit(128 + signal.SIGTERM)
+    os._exit(SIGNALLED + signal.SIGTERM)
 
 
 def check_hooks_called(script: Path, names: Mapping[str, Any]) -> None:
@@ -216,10 +229,8 @@ def run_script(script: str) -> None:
 
 def main() -> None:
     """Fork; run the script in the child and supervise it in the parent."""
-    parent, max_memory_bytes, max_file_bytes, max_output_bytes, *script = (
-        sys.argv[1:]
-    )
-    limits = int(max_memory_bytes), int(max_file_bytes)
+    parent, max_output_bytes, limits_text, *script = sys.argv[1:]
+    limits = parse_limits(limits_text)
     signal.pthread_sigmask(signal.SIG_BLOCK, WAKING_SIGNALS)
     pickled = None
     if script[0] == "--pickled":
@@ -228,8 +239,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, kill_and_exit)
     set_parent_death_signal(int(parent), signal.SIGTERM)
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    LIBC.prctl(PR_SET_DUMPABLE, 0)  # the script cannot trace this process
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if pid := fork(*limits):
+    if pid := fork(limits):
         supervise(pid, pickled, limits)
     if pickled:
         pickled.replace_stdout()

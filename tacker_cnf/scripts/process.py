@@ -1,7 +1,6 @@
 """The process of a script, with limits for its time, memory and output."""
 
 import contextlib
-import dataclasses
 import os
 import signal
 import subprocess
@@ -10,17 +9,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from oslo_config import cfg
-
 from tacker_cnf import errors
 from tacker_cnf.lcm.secret_masking import SecretMasker
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.runtime.lease import LEASE_FD
 from tacker_cnf.scripts import process_tree
+from tacker_cnf.scripts.limits import ScriptLimits
 from tacker_cnf.scripts.pipes import Pipes
 from tacker_cnf.scripts.stderr_capture import StderrCapture
-from tacker_cnf.temporary_directories import TemporaryDirectories
+from tacker_cnf.scripts.workdir import Workspace
 
 #: seconds between two checks whether a script without output has ended
 POLL_INTERVAL_S: Final = 0.5
@@ -28,56 +26,24 @@ POLL_INTERVAL_S: Final = 0.5
 TERMINATE_TIMEOUT_S: Final = 5.0
 #: seconds to read the pipes of a process that has ended
 DRAIN_TIMEOUT_S: Final = 5.0
+#: what a shell, bubblewrap and scripts.child add to the number of the signal
+#: that has ended a process
+SIGNALLED: Final = 128
 #: environment variables of the conductor that a script inherits
 INHERITED_VARIABLES: Final = frozenset(
     {"PATH", "PYTHONPATH", "LANG", "LC_ALL", "TZ"}
 )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ScriptLimits:
-    """Limits of a script, and its directories; sizes are in bytes."""
-
-    #: seconds
-    timeout: float
-    #: directories for its working copies of packages
-    temporary_directories: TemporaryDirectories
-    #: parent of the persistent directories of the VNF instances
-    state: Path
-    max_memory_bytes: int
-    max_file_bytes: int
-    max_output_bytes: int
-    max_log_bytes: int
-    #: whether its input has the credentials of the VNF's VIMs
-    vim_credentials: bool = True
-    #: whether scripts of the reference implementation are replaced
-    replace_reference_drivers: bool = True
-
-
-def limits_of(conf: cfg.ConfigOpts) -> ScriptLimits:
-    options = conf.scripts
-    return ScriptLimits(
-        timeout=options.timeout,
-        temporary_directories=TemporaryDirectories(
-            Path(conf.state_path) / "scripts"
-        ),
-        state=Path(conf.state_path) / "vnf",
-        max_memory_bytes=options.max_memory_bytes,
-        max_file_bytes=options.max_file_bytes,
-        max_output_bytes=options.max_output_bytes,
-        max_log_bytes=options.max_log_bytes,
-        vim_credentials=options.vim_credentials,
-        replace_reference_drivers=options.replace_reference_drivers,
-    )
-
-
 class ScriptProcess:
-    """The process of a script, in its own process group."""
+    """The process of a script, in its own process group, and in a sandbox if
+    its workspace has one.
+    """
 
     def __init__(
         self,
         script: Sequence[str],
-        home: Path,
+        workspace: Workspace,
         limits: ScriptLimits,
         masker: SecretMasker,
         lease: int | None = None,
@@ -93,23 +59,28 @@ class ScriptProcess:
         self._limits = limits
         self._deadline = Deadline.within(limits.timeout, clock)
         self._is_terminating = self._has_ended = False
+        self._is_sandboxed = bool(workspace.wrapper)
         self._process = subprocess.Popen(  # noqa: S603
             [
+                *workspace.wrapper,
                 sys.executable,
                 "-B",
                 "-m",
                 "tacker_cnf.scripts.child",
-                str(os.getpid()),
-                str(limits.max_memory_bytes),
-                str(limits.max_file_bytes),
+                # process 1 of a sandbox has no parent that it can see
+                "0" if self._is_sandboxed else str(os.getpid()),
                 str(limits.max_output_bytes),
+                ",".join(
+                    f"{name}={value}"
+                    for name, value in limits.resource_limits.items()
+                ),
                 *script,
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd=home,
-            env=_environment(home, lease),
+            cwd=None if self._is_sandboxed else workspace.home,
+            env=_environment(workspace.home, lease),
             pass_fds=() if lease is None else (lease,),
             start_new_session=True,
             bufsize=0,
@@ -169,18 +140,22 @@ class ScriptProcess:
                 else:  # all pipes are closed: wait for the end itself
                     process.wait(interval)
             if process.returncode is not None:
-                return process.returncode
+                return _exit_code(process.returncode)
             on_poll()
         return None
 
     def terminate(self) -> None:
         """Send SIGTERM to the process and its descendants; SIGKILL follows
-        after TERMINATE_TIMEOUT_S.
+        after TERMINATE_TIMEOUT_S. The processes of a sandbox are killed at
+        once.
         """
         process = self._process
         if process.poll() is None and not self._is_terminating:
             self._is_terminating = True
             self._deadline = Deadline.within(TERMINATE_TIMEOUT_S)
+            if self._is_sandboxed:
+                process_tree.kill_descendants(process.pid)
+                return
             process.terminate()
             # a stopped process does not handle SIGTERM
             process.send_signal(signal.SIGCONT)
@@ -216,6 +191,12 @@ class ScriptProcess:
         room = self._limits.max_output_bytes - len(self._stdout)
         self._stdout_too_long = self._stdout_too_long or len(chunk) > room
         self._stdout += chunk[:room]
+
+
+def _exit_code(status: int) -> int:
+    """Convert 128 + N of a process that signal N has ended to -N."""
+    number = status - SIGNALLED
+    return -number if 0 < number < signal.NSIG else status
 
 
 def _environment(home: Path, lease: int | None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Run a script of a package, on copies of the unpacked packages."""
+"""Run a script of a package, isolated from the service."""
 
 import contextlib
 import dataclasses
@@ -15,12 +15,17 @@ from tacker_cnf.lcm import secret_masking
 from tacker_cnf.lcm.secret_masking import SecretMasker
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.scripts import compat, failure_reason, protocol, workdir
-from tacker_cnf.scripts.process import ScriptLimits, ScriptProcess
+from tacker_cnf.scripts.isolation import Isolation, Sandbox
+from tacker_cnf.scripts.limits import ScriptLimits
+from tacker_cnf.scripts.package_code import PackageCode
+from tacker_cnf.scripts.process import ScriptProcess
 from tacker_cnf.scripts.protocol import (
     ScriptInput,
     ScriptOutput,
     ScriptProtocol,
 )
+from tacker_cnf.scripts.state_size import StateSize
+from tacker_cnf.scripts.workdir import Workspace
 
 LOG = log.getLogger(__name__)
 
@@ -67,7 +72,7 @@ class ScriptRun(Generic[Output]):
 
 
 def run(
-    packages: Sequence[Path],
+    packages: Sequence[PackageCode],
     name: str,
     script_input: ScriptInput,
     limits: ScriptLimits,
@@ -82,46 +87,71 @@ def run(
     :raises ScriptFailed: the script failed or took too long, or its output is
         not valid
     """
+    script = packages[0].tree / name
+    module = (
+        compat.replacement_module(script)
+        if limits.replace_reference_drivers
+        else None
+    )
     return execute(
         packages,
-        lambda package_dirs: _management_run(
-            name, package_dirs, script_input, callbacks, limits
+        lambda workspace: _management_run(
+            name, script, module, workspace, script_input, callbacks
         ),
         limits,
         cancel_token,
         callbacks,
+        is_own_code=module is not None,
+        state=Path(script_input.state_dir),
     )
 
 
 def execute(
-    packages: Sequence[Path],
-    build_run: Callable[[Sequence[Path]], ScriptRun[Output]],
+    packages: Sequence[PackageCode],
+    build_run: Callable[[Workspace], ScriptRun[Output]],
     limits: ScriptLimits,
     cancel_token: CancelToken,
     callbacks: ScriptCallbacks,
+    *,
+    is_own_code: bool = False,
+    state: Path | None = None,
 ) -> Output:
-    """Run a script on copies of packages and return its output.
+    """Run a script of the first one of packages and return its output.
 
-    :param build_run: builds the run for the directories of the copies
+    :param build_run: builds the run for the directories that the script sees
+    :param is_own_code: whether a module of the product runs, which may use the
+        network
+    :param state: directory that the script may write to
     :raises ScriptFailed: the script failed or took too long, or its output is
-        not valid
+        not valid, or it cannot be isolated, or may not run
     """
-    with workdir.prepare(
-        limits.temporary_directories, packages, cancel_token
-    ) as (home, package_dirs):
-        script = build_run(package_dirs)
+    objection = limits.find_objection(packages[0])
+    if objection and not is_own_code:
+        raise errors.ScriptFailed(objection)
+    network = is_own_code or limits.allows_network(packages[0].content_id)
+    with _workspace(
+        packages, limits, cancel_token, state, network=network
+    ) as workspace:
+        script = build_run(workspace)
         header = f"{script.operation}, {script.name}"
-        with _child(script, home, limits, cancel_token) as child:
+        with _child(script, workspace, limits, cancel_token) as child:
             log = _Log(
                 header,
-                lambda: _without_paths(child.log(), package_dirs),
+                lambda: _without_paths(child.log(), workspace.package_dirs),
                 callbacks,
             )
+            size = StateSize(state, limits.max_state_bytes)
+
+            def on_poll() -> None:
+                log.update()
+                size.check()
+
             try:
                 with cancel_token.on_cancel(child.terminate):
-                    code = child.execute(script.input, log.update)
+                    code = child.execute(script.input, on_poll)
             finally:
                 stderr = log.save()
+            size.check(force=True)
     output, problem = None, _problem(code, limits)
     try:
         output = script.read(child.output())
@@ -137,10 +167,46 @@ def execute(
     return output
 
 
+def _workspace(
+    packages: Sequence[PackageCode],
+    limits: ScriptLimits,
+    cancel_token: CancelToken,
+    state: Path | None,
+    *,
+    network: bool,
+) -> contextlib.AbstractContextManager[Workspace]:
+    """Prepare the workspace of a script.
+
+    :raises ScriptFailed: a package cannot be copied, or the script cannot be
+        isolated
+    """
+    if limits.isolation is Isolation.NONE:
+        return workdir.copied(
+            limits.temporary_directories, packages, cancel_token, state
+        )
+    return workdir.sandboxed(
+        Sandbox(
+            packages=dict(
+                zip(
+                    workdir.SANDBOX_DIRS,
+                    (package.tree for package in packages),
+                    strict=False,
+                )
+            ),
+            state=state,
+            readable=limits.readable_paths,
+            writable=limits.writable_paths,
+            hidden=limits.hidden_paths,
+            network=network,
+            max_disk_bytes=limits.max_disk_bytes,
+        )
+    )
+
+
 @contextlib.contextmanager
 def _child(
     script: ScriptRun[Output],
-    home: Path,
+    workspace: Workspace,
     limits: ScriptLimits,
     cancel_token: CancelToken,
 ) -> Iterator[ScriptProcess]:
@@ -157,7 +223,7 @@ def _child(
         )
         child = ScriptProcess(
             script.command,
-            home,
+            workspace,
             limits,
             script.masker,
             lease,
@@ -168,21 +234,22 @@ def _child(
 
 def _management_run(
     name: str,
-    package_dirs: Sequence[Path],
+    script: Path,
+    module: str | None,
+    workspace: Workspace,
     script_input: ScriptInput,
     callbacks: ScriptCallbacks,
-    limits: ScriptLimits,
 ) -> ScriptRun[ScriptOutput]:
+    """Build the run of a management script.
+
+    :param script: the script in the unpacked package
+    :param module: module of the product that replaces it
+    """
+
     def save(output: ScriptOutput) -> None:
         if protocol.memory_changed(script_input, output):
             callbacks.remember(output.memory or None)
 
-    path = package_dirs[0] / name
-    module = (
-        compat.replacement_module(path)
-        if limits.replace_reference_drivers
-        else None
-    )
     if module:
         LOG.info(
             "Reference script replaced: script=%s replaced_by=%s operation=%s",
@@ -193,16 +260,19 @@ def _management_run(
         callbacks.save(
             f"{script_input.operation}, {name}: replaced by {module}\n"
         )
+    package_dirs = workspace.package_dirs
     script_input = msgspec.structs.replace(
         script_input,
+        state_dir=str(workspace.state_dir),
         package_dir=str(package_dirs[0]),
         new_package_dir=str(package_dirs[1]) if package_dirs[1:] else None,
     )
     script_protocol = (
-        ScriptProtocol.DRIVER if module else protocol.detect_protocol(path)
+        ScriptProtocol.DRIVER if module else protocol.detect_protocol(script)
     )
     is_pickled = script_protocol is ScriptProtocol.PICKLE
     options = ("--pickled",) if is_pickled else ()
+    path = package_dirs[0] / name
     return ScriptRun(
         name=name,
         operation=script_input.operation,

@@ -1,28 +1,74 @@
-"""The working directory of a script, with copies of the packages."""
+"""The workspace of a script: its packages, and its working directory."""
 
 import contextlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tacker_cnf import errors
 from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.scripts import isolation
+from tacker_cnf.scripts.isolation import Sandbox
+from tacker_cnf.scripts.package_code import PackageCode
 from tacker_cnf.temporary_directories import TemporaryDirectories
 
 #: bytes to copy in one call
 COPY_CHUNK_BYTES: Final = 64 * 1024**2
 READ_ONLY_MODE: Final = 0o444
+#: directories of the packages in a sandbox
+SANDBOX_DIRS: Final = ("/package", "/new-package")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workspace:
+    """Where a script runs."""
+
+    #: directories of the packages, as the script sees them
+    package_dirs: Sequence[Path]
+    #: working directory, as the script sees it
+    home: Path
+    #: directory for persistent files, as the script sees it
+    state_dir: Path | None = None
+    #: the part of the command line that isolates the rest; empty: none
+    wrapper: Sequence[str] = ()
 
 
 @contextlib.contextmanager
-def prepare(
+def sandboxed(sandbox: Sandbox) -> Iterator[Workspace]:
+    """Prepare a sandbox; create its state directory, and delete it if it is
+    empty at the end.
+
+    :raises ScriptFailed: bubblewrap is not available, or the state directory
+        cannot be created
+    """
+    isolation.check_available()
+    state = sandbox.state
+    try:
+        if state:
+            state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        yield Workspace(
+            package_dirs=[Path(path) for path in sandbox.packages],
+            home=Path(isolation.HOME),
+            state_dir=Path(isolation.STATE) if state else None,
+            wrapper=isolation.command(sandbox),
+        )
+    finally:
+        if state:
+            with contextlib.suppress(OSError):  # it has files
+                state.rmdir()
+
+
+@contextlib.contextmanager
+def copied(
     temporary_directories: TemporaryDirectories,
-    packages: Sequence[Path],
+    packages: Sequence[PackageCode],
     cancel_token: CancelToken,
-) -> Iterator[tuple[Path, Sequence[Path]]]:
-    """Create a home directory and a copy of each package; yield their paths.
+    state_dir: Path | None,
+) -> Iterator[Workspace]:
+    """Create a home directory and a copy of each package.
 
     :raises ScriptFailed: a package cannot be copied
     """
@@ -37,13 +83,15 @@ def prepare(
             for package, package_dir in zip(
                 packages, package_dirs, strict=True
             ):
-                _copy_tree(package, package_dir, cancel_token)
+                _copy_tree(package.tree, package_dir, cancel_token)
         except OSError as error:  # shutil.Error, a subclass, has no strerror
             reason = error.strerror or str(error)
             raise errors.ScriptFailed(
                 f"The package could not be copied for its script: {reason:.500}."
             ) from None
-        yield home, package_dirs
+        yield Workspace(
+            package_dirs=package_dirs, home=home, state_dir=state_dir
+        )
 
 
 def _copy_tree(source: Path, target: Path, cancel_token: CancelToken) -> None:

@@ -82,7 +82,10 @@ def unpack(conf: cfg.ConfigOpts, csar: Path, folder: Path) -> UnpackedPackage:
     """
     parsed = PackageReader(conf).read(csar, folder)
     return UnpackedPackage(
-        content_id=folder.name, path=folder, vnfd=parsed.vnfd
+        content_id=folder.name,
+        path=folder,
+        vnfd=parsed.vnfd,
+        is_signed=parsed.signature is not None,
     )
 
 

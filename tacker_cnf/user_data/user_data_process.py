@@ -1,7 +1,6 @@
 """Runs a package's user data in a separate process."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 
 import msgspec
 
@@ -9,15 +8,17 @@ from tacker_cnf.lcm import secret_masking
 from tacker_cnf.lcm.secret_masking import SecretMasker
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.scripts import runner
-from tacker_cnf.scripts.process import ScriptLimits
+from tacker_cnf.scripts.limits import ScriptLimits
+from tacker_cnf.scripts.package_code import PackageCode
 from tacker_cnf.scripts.runner import ScriptCallbacks
+from tacker_cnf.scripts.workdir import Workspace
 from tacker_cnf.sol import base
 from tacker_cnf.user_data import protocol
 from tacker_cnf.user_data.protocol import UserDataInput, UserDataOutput
 
 
 def run(
-    package: Path,
+    package: PackageCode,
     user_data_input: UserDataInput,
     limits: ScriptLimits,
     cancel_token: CancelToken,
@@ -32,7 +33,7 @@ def run(
     """
     return runner.execute(
         [package],
-        lambda trees: _script_run(user_data_input, trees),
+        lambda workspace: _script_run(user_data_input, workspace),
         limits,
         cancel_token,
         ScriptCallbacks(save=save_log),
@@ -40,10 +41,10 @@ def run(
 
 
 def _script_run(
-    user_data_input: UserDataInput, trees: Sequence[Path]
+    user_data_input: UserDataInput, workspace: Workspace
 ) -> runner.ScriptRun[UserDataOutput]:
     user_data_input = msgspec.structs.replace(
-        user_data_input, package_dir=str(trees[0])
+        user_data_input, package_dir=str(workspace.package_dirs[0])
     )
     secrets = secret_masking.secrets_of(msgspec.to_builtins(user_data_input))
     return runner.ScriptRun(

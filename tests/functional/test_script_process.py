@@ -15,8 +15,9 @@ from tacker_cnf import errors
 from tacker_cnf.lcm.secret_masking import SecretMasker
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK
 from tacker_cnf.runtime.lease import Lease
-from tacker_cnf.scripts import process
+from tacker_cnf.scripts.limits import ScriptLimits
 from tacker_cnf.scripts.process import ScriptProcess
+from tacker_cnf.scripts.workdir import Workspace
 from tests.fixtures import waiting
 from tests.fixtures.processes import children, is_running
 
@@ -37,7 +38,7 @@ SLOW: Final = b"}(" + b"N".join(COLLIDING) + b"Nu."
 def start(
     script: Path, *options: str, lease: int | None = None
 ) -> ScriptProcess:
-    limits = process.ScriptLimits(
+    limits = ScriptLimits(
         timeout=600.0,
         max_memory_bytes=512 * 1024**2,
         max_file_bytes=0,
@@ -49,7 +50,7 @@ def start(
     )
     return ScriptProcess(
         (*options, str(script)),
-        script.parent,
+        Workspace(package_dirs=(), home=script.parent),
         limits,
         SecretMasker(()),
         lease,
@@ -69,7 +70,7 @@ class TestChild(testtools.TestCase):
                 sys.executable,
                 "-m",
                 "tacker_cnf.scripts.child",
-                *(str(parent), "0", "0", "0", str(self.script)),
+                *(str(parent), "0", "", str(self.script)),
             ],
             cwd=self.folder,
             check=False,
@@ -173,7 +174,7 @@ class TestPickledOutput(testtools.TestCase):
             "pickled_output.CONVERSION_TIMEOUT_S = 1\n"
             "child.main()"
         )
-        limits = (str(os.getpid()), "0", "0", "1000000")
+        limits = (str(os.getpid()), "1000000", "")
         command = (*limits, "--pickled", str(self.script(SLOW)))
         output = subprocess.check_output(
             [sys.executable, "-c", start_child, *command], cwd=self.folder

@@ -13,7 +13,7 @@ import testtools
 
 from tacker_cnf.cmd import compose
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
-from tacker_cnf.scripts.process import limits_of
+from tacker_cnf.scripts.limits import limits_of
 from tests.fixtures import waiting
 from tests.fixtures.clock import ManualClock
 from tests.fixtures.crashing_conductor import expire_leases

@@ -22,7 +22,7 @@ from tacker_cnf.drivers.openstack.stack_fields import (
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
 from tacker_cnf.lcm.change import Change
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
-from tacker_cnf.scripts.process import limits_of
+from tacker_cnf.scripts.limits import limits_of
 from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tacker_cnf.vnfd import csar, descriptor
 from tests.factories import an_instance
@@ -87,6 +87,8 @@ class UserDataCase(testtools.TestCase):
             content_id="x", path=self.folder, vnfd=vnfd
         )
         conf = configuration.load([])
+        conf.set_override("isolation", "none", "scripts")
+        conf.set_override("run", "all", "scripts")
         conf.set_override("timeout", 60.0, "scripts")
         conf.set_override("max_output_bytes", 100_000, "scripts")
         self.user_data = ChosenUserData(limits_of(conf))
@@ -303,6 +305,8 @@ class TestFailures(UserDataCase):
 
     def test_it_does_not_end(self) -> None:
         conf = configuration.load([])
+        conf.set_override("isolation", "none", "scripts")
+        conf.set_override("run", "all", "scripts")
         conf.set_override("timeout", 5.0, "scripts")
         self.user_data = ChosenUserData(limits_of(conf))
         error = self.run_failing("import threading; threading.Event().wait()")

@@ -178,6 +178,8 @@ class Deployment(fixtures.Fixture):
             # the subscribers and VIMs of tests are on loopback
             "notification": {"loopback_callbacks": True},
             "vims": {"allow_loopback": True, "schemes": "https,http"},
+            # scripts of tests write what they see to files outside a sandbox
+            "scripts": {"isolation": "none", "run": "all"},
         }
         for group, values in options.items():
             self.options.setdefault(group, {}).update(values)

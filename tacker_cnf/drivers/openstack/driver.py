@@ -53,7 +53,7 @@ from tacker_cnf.lcm.change import Change
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.retry_policy import RetryPolicy
-from tacker_cnf.scripts.process import limits_of
+from tacker_cnf.scripts.limits import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.vnfd.base_hot import BaseHot
 

@@ -11,7 +11,7 @@ from tacker_cnf.catalogue.unpacked import find_file
 from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.lcm import redaction
-from tacker_cnf.scripts.process import ScriptLimits
+from tacker_cnf.scripts.limits import ScriptLimits
 from tacker_cnf.user_data import parameters, protocol, user_data_process
 from tacker_cnf.user_data.base import Json
 from tacker_cnf.user_data.default import DefaultUserData
@@ -39,10 +39,12 @@ class ChosenUserData:
 
         :raises InvalidParameters: file or class is missing, or the file is
             not in the package, or not in the current package, whose user
-            data a rollback runs
+            data a rollback runs, or the code of the package does not run
         """
         requested_class = _requested_class(task)
         current_package = task.current_package
+        if requested_class:
+            self._check_allowed(task)
         if (
             requested_class
             and current_package
@@ -53,6 +55,17 @@ class ChosenUserData:
                 f"{requested_class.path!r} is not in the current VNF package "
                 f"of VNFD {current_package.vnfd.id}, whose user data a "
                 "rollback runs. Set a file that both packages have."
+            )
+
+    def _check_allowed(self, task: InfraTask) -> None:
+        """Check that the code of the package runs.
+
+        :raises InvalidParameters: the configuration forbids it
+        """
+        objection = self._limits.find_objection(task.package.code)
+        if objection:
+            raise errors.InvalidParameters(
+                f"additionalParams.{PATH_PARAMETER}: {objection}"
             )
 
     def fields(self, task: InfraTask, context: TaskContext) -> StackFields:
@@ -85,7 +98,7 @@ class ChosenUserData:
     ) -> UserDataOutput:
         timeout = min(self._limits.timeout, context.deadline.remaining)
         return user_data_process.run(
-            task.package.path,
+            task.package.code,
             user_data_input,
             dataclasses.replace(self._limits, timeout=timeout),
             context.cancel_token,

@@ -1,0 +1,101 @@
+"""The packages whose code runs: [scripts] run."""
+
+from pathlib import Path
+from typing import Any
+
+import fixtures
+import testtools
+
+from tacker_cnf import conf as configuration
+from tacker_cnf import errors
+from tacker_cnf.drivers.openstack.userdata import ChosenUserData
+from tacker_cnf.scripts.limits import limits_of
+from tests.fixtures import signing
+from tests.fixtures.signing import Signer
+from tests.fixtures.vnfm import FAKE_VIM, Csar, Vnfm
+from tests.functional.test_packages import build_zip
+from tests.functional.test_scripts import FLAVOUR, SCRIPT, flavour_with_scripts
+from tests.functional.test_user_data import CLASS, PATH, UserDataCase
+
+UNSIGNED = "has no verified signature (packageSecurityOption)"
+
+
+class SignedCsar:
+    """A package in an envelope with its signature."""
+
+    def __init__(self, csar: Csar, signature: bytes) -> None:
+        self.vnfd_id = csar.vnfd_id
+        self._content = build_zip(
+            {"vnf.csar": csar.read(), "vnf.cms": signature}
+        )
+
+    def read(self) -> bytes:
+        return self._content
+
+
+class TestPolicy(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.vendor = signing.create_identity("vendor")
+        self.trusted = Path(self.useFixture(fixtures.TempDir()).path)
+        (self.trusted / "vendor.pem").write_bytes(self.vendor.pem)
+        self.csar = self.package()
+
+    def package(self) -> Csar:
+        """Build a package with a script."""
+        files = {SCRIPT: "", FLAVOUR: flavour_with_scripts("instantiate_end")}
+        return self.useFixture(Csar(files=files))
+
+    def signed(self) -> SignedCsar:
+        signer = self.useFixture(Signer())
+        return SignedCsar(
+            self.csar, signer.sign(self.csar.read(), self.vendor)
+        )
+
+    def instantiate(
+        self, csar: Csar | SignedCsar, run: str, **catalogue: str
+    ) -> Any:
+        """Instantiate a package; return the operation."""
+        options = {"trusted_certificates": str(self.trusted), **catalogue}
+        vnfm = self.useFixture(Vnfm(scripts={"run": run}, catalogue=options))
+        body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
+        instance_id = vnfm.create(vnfm.onboard(csar))
+        return vnfm.run(instance_id, "instantiate", body)
+
+    def assert_refused(self, op_occ: Any, reason: str) -> None:
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+        self.assertIn(reason, op_occ["error"]["detail"])
+
+    def test_the_default_is_signed(self) -> None:
+        conf = configuration.load([])
+        self.assertEqual("signed", limits_of(conf).run)
+
+    def test_signed(self) -> None:
+        end = self.instantiate(self.signed(), "signed")
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        self.assert_refused(self.instantiate(self.csar, "signed"), UNSIGNED)
+
+    def test_a_signature_that_is_not_verified(self) -> None:
+        end = self.instantiate(self.signed(), "signed", signatures="off")
+        self.assert_refused(end, UNSIGNED)
+
+    def test_none_and_all(self) -> None:
+        end = self.instantiate(self.signed(), "none")
+        self.assert_refused(end, "[scripts] run is none")
+        end = self.instantiate(self.csar, "all")
+        self.assertEqual("COMPLETED", end["operationState"], end)
+
+
+class TestUserData(UserDataCase):
+    def test_it_is_refused_before_the_operation(self) -> None:
+        self.user_data = ChosenUserData(limits_of(configuration.load([])))
+        task = self.build_task(
+            **{PATH: "UserData/named.py", CLASS: "NamedUserData"}
+        )
+        error = self.assertRaises(
+            errors.InvalidParameters, self.user_data.check, task
+        )
+        self.assertIn(UNSIGNED, str(error))
+        self.assertIn(PATH, str(error))
+        # the default user data is no code of the package
+        self.user_data.check(self.build_task())
