@@ -16,14 +16,14 @@ from tacker_cnf.db.conductors import LiveConductor
 from tacker_cnf.db.types import VAULT
 
 
-def db_upgrade(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
+def db_upgrade(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:
     """Upgrade the database to the schema of this release."""
     path = keys.key_file_path(conf)
     if path.exists():  # rows of an older release may have to be encrypted
         VAULT.open(keys.load(path))
     store = session.open_store(conf, limited=False)
     before = schema.version(store)
-    schema.upgrade(store)
+    schema.upgrade(store, arguments.project)
     return f"Database: from version {before} to {schema.HEAD}."
 
 
@@ -119,6 +119,13 @@ def _parser() -> argparse.ArgumentParser:
             if run in ID_ARGUMENTS:
                 action_parser.add_argument(
                     ID_ARGUMENTS[run], nargs="?", help="its id"
+                )
+            if run is db_upgrade:
+                action_parser.add_argument(
+                    "--project",
+                    metavar="ID",
+                    help="the project of the resources of a release without "
+                    "projects",
                 )
     return parser
 
