@@ -88,6 +88,7 @@ def an_instance(**overrides: Any) -> VnfInstance:
         "vnf_software_version": "1.0",
         "vnfd_version": "2.0",
         "instantiation_state": InstantiationState.NOT_INSTANTIATED,
+        "project_id": "a-project",
     }
     return VnfInstance(**given | overrides)
 
@@ -115,6 +116,7 @@ def an_op_occ(
         "is_automatic_invocation": False,
         "operation_params": {},
         "is_cancel_pending": False,
+        "project_id": "a-project",
     }
     return VnfLcmOpOcc(**given | overrides)
 

@@ -48,7 +48,15 @@ def authenticate(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
     def authenticated(
         environ: Environ, start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        environ[http.CONTEXT] = context.of_environ(environ)
+        client = context.of_environ(environ)
+        client.all_projects = enforcer.enforce(
+            policies.ALL_PROJECTS, {}, client
+        )
+        if not client.project_id:
+            raise errors.Forbidden(
+                "The token has no project; request one of a project."
+            )
+        environ[http.CONTEXT] = client
         environ[http.ENFORCER] = enforcer
         return app(environ, start_response)
 

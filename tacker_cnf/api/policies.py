@@ -9,6 +9,8 @@ from oslo_policy import opts, policy
 WRITER: Final = "role:admin or role:member"
 READER: Final = "role:admin or role:member or role:reader"
 
+#: who uses the resources of all projects
+ALL_PROJECTS: Final = "os_nfv_orchestration_api:all_projects"
 LCM_READ: Final = "lcm:read"
 LCM_WRITE: Final = "lcm:write"
 SUBSCRIPTION_READ: Final = "subscriptions:read"
@@ -19,6 +21,12 @@ VIM_READ: Final = "vims:read"
 VIM_WRITE: Final = "vims:write"
 
 RULES: Final = (
+    policy.RuleDefault(
+        ALL_PROJECTS,
+        "role:admin or role:service",
+        description="Use the resources of all projects; without it, those of "
+        "other projects do not exist for a client.",
+    ),
     policy.RuleDefault(
         LCM_READ,
         READER,

@@ -15,6 +15,7 @@ from tacker_cnf.catalogue import content
 from tacker_cnf.catalogue.content import ContentStore, LockedStore
 from tacker_cnf.catalogue.package_reader import PackageReader, ParsedPackage
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
+from tacker_cnf.context import Owner
 from tacker_cnf.db import models, packages
 from tacker_cnf.db.session import DuplicateEntry, Session, Store
 from tacker_cnf.sol.common import Checksum
@@ -84,9 +85,13 @@ class Packages:
         )
 
     def import_package(
-        self, vnfd_id: str, source: BinaryIO, user_data: dict[str, Any]
+        self,
+        vnfd_id: str,
+        source: BinaryIO,
+        user_data: dict[str, Any],
+        project_id: str,
     ) -> None:
-        """Create and onboard a package of another catalogue.
+        """Create and onboard a package of another catalogue for a project.
 
         :raises Conflict: a package contains this VNFD
         :raises PayloadTooLarge: the package is too large
@@ -100,7 +105,7 @@ class Packages:
                     f"The package contains the VNFD {content.vnfd_id}, not "
                     f"{vnfd_id}."
                 )
-            package = empty_package(user_data)
+            package = empty_package(user_data, Owner(project_id, None))
             self._commit(package.id, content, package)
 
         self._onboard_content(source, None, commit)
@@ -157,21 +162,19 @@ class Packages:
         try:
             self._store.write(None, _commit, package_id, content, new, attempt)
         except DuplicateEntry:
-            other = self._store.read(
-                None, packages.get_id_by_vnfd, str(content.vnfd_id)
-            )
             raise errors.Conflict(
-                f"VNF package {other or '(just deleted)'} contains the VNFD "
-                f"{content.vnfd_id} already."
+                f"Another VNF package contains the VNFD {content.vnfd_id} "
+                "already."
             ) from None
 
-    def unpacked(self, vnfd_id: str) -> UnpackedPackage:
-        """Return an onboarded package, by its VNFD id, with its parsed VNFD.
+    def unpacked(self, vnfd_id: str, project_id: str) -> UnpackedPackage:
+        """Return an onboarded package that a project may use, by its VNFD id,
+        with its parsed VNFD.
 
         :raises VnfdNotUsable: no package contains this VNFD
         """
         content_id = self._store.read(
-            None, packages.get_content_id_by_vnfd, vnfd_id
+            None, packages.find_content_id, vnfd_id, project_id
         )
         if content_id is None:
             raise _not_onboarded(vnfd_id)
@@ -187,12 +190,12 @@ class Packages:
         return UnpackedPackage(
             content_id=content_id,
             path=self.content.unpacked(content_id),
-            vnfd=self._vnfd(vnfd_id, content_id),
+            vnfd=self._vnfd(content_id, vnfd_id),
             is_signed=self._store.read(None, packages.is_signed, content_id),
         )
 
-    def _read_vnfd(self, vnfd_id: str, _content_id: str) -> Vnfd:
-        text = self._store.read(None, packages.vnfd_text, vnfd_id)
+    def _read_vnfd(self, content_id: str, vnfd_id: str) -> Vnfd:
+        text = self._store.read(None, packages.vnfd_text, content_id)
         if text is None:
             raise _not_onboarded(vnfd_id)
         return msgspec.json.decode(text, type=Vnfd)
@@ -212,10 +215,13 @@ def _commit(
     if new:
         packages.add(session, new)
         session.flush()
+    packages.check_new_vnfd(session, package_id, str(content.vnfd_id))
     packages.onboard(session, package_id, content, attempt)
 
 
-def empty_package(user_defined_data: dict[str, Any]) -> models.VnfPackage:
+def empty_package(
+    user_defined_data: dict[str, Any], owner: Owner
+) -> models.VnfPackage:
     """Build the row of a new package without content."""
     return models.VnfPackage(
         id=str(uuid.uuid4()),
@@ -223,6 +229,8 @@ def empty_package(user_defined_data: dict[str, Any]) -> models.VnfPackage:
         operational_state=OperationalState.DISABLED,
         user_defined_data=user_defined_data,
         created_at=datetime.datetime.now(datetime.UTC),
+        project_id=owner.project_id,
+        user_id=owner.user_id,
     )
 
 

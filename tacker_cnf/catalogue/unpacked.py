@@ -57,8 +57,9 @@ class UnpackedPackage:
 class PackageSource(Protocol):
     """A catalogue of onboarded packages."""
 
-    def unpacked(self, vnfd_id: str) -> UnpackedPackage:
-        """Return an onboarded package with its parsed VNFD.
+    def unpacked(self, vnfd_id: str, project_id: str) -> UnpackedPackage:
+        """Return an onboarded package that a project may use, with its parsed
+        VNFD.
 
         :raises VnfdNotUsable: no package contains this VNFD
         """

@@ -29,14 +29,14 @@ from tacker_cnf.db.types import VAULT
 MIN_DAYS: Final = 2
 
 
-def db_upgrade(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
+def db_upgrade(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:
     """Upgrade the database to the schema of this release."""
     path = keys.key_file_path(conf)
     if path.exists():  # rows of an older release may have to be encrypted
         VAULT.open(keys.load(path))
     store = session.open_store(conf, limited=False)
     before = schema.version(store)
-    schema.upgrade(store)
+    schema.upgrade(store, arguments.project)
     return f"Database: from version {before} to {schema.HEAD}."
 
 
@@ -176,6 +176,13 @@ def _parser() -> argparse.ArgumentParser:
             if run in ARGUMENTS:
                 name, description = ARGUMENTS[run]
                 action_parser.add_argument(name, nargs="?", help=description)
+            if run is db_upgrade:
+                action_parser.add_argument(
+                    "--project",
+                    metavar="ID",
+                    help="the project of the resources of a release without "
+                    "projects",
+                )
     return parser
 
 

@@ -70,7 +70,9 @@ class InstanceSync:
         if current is None or before is None:
             self._remove(instance_id)
             return False
-        package = self._catalogue.unpacked(instance.vnfd_id)
+        package = self._catalogue.unpacked(
+            instance.vnfd_id, instance.project_id
+        )
         found = self._drivers.for_connections(resolved_connections).observe(
             InfraTask(
                 instance=instance,

@@ -252,7 +252,9 @@ class OrphanCleaner:
         if instantiation.vnfd_id is None:
             return None
         with contextlib.suppress(errors.VnfmError):
-            return self._catalogue.unpacked(instantiation.vnfd_id)
+            return self._catalogue.unpacked(
+                instantiation.vnfd_id, instantiation.project_id
+            )
         return None
 
     def _has_running_objects(self, tasks: Sequence[SearchTask]) -> bool:

@@ -303,9 +303,12 @@ class Conductor:
                 claimed_op.grant,
             ),
         )
-        package = self._catalogue.unpacked(instance.vnfd_id)
+        project_id = instance.project_id
+        package = self._catalogue.unpacked(instance.vnfd_id, project_id)
         vnfd_id = operation.next_vnfd_id(request, instance)
-        next_package = self._catalogue.unpacked(vnfd_id) if vnfd_id else None
+        next_package = (
+            self._catalogue.unpacked(vnfd_id, project_id) if vnfd_id else None
+        )
         requested = operation.change(
             request,
             instance,
@@ -333,7 +336,9 @@ class Conductor:
     ) -> tuple[VnfInstance, ResolvedVims]:
         with self._store.reader() as session:
             instance = instances.get(session, instance_id)
-            return instance, self._vim_resolver.resolve(session, requested)
+            return instance, self._vim_resolver.resolve(
+                session, requested, instance.project_id
+            )
 
     def _wait_idle(self, cancel_token: CancelToken, seconds: float) -> None:
         """Wait before a delayed change, and free the worker meanwhile.

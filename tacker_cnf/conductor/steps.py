@@ -206,7 +206,7 @@ class Steps:
             run,
             vims=self._claim.persist(
                 lambda: self._vim_resolver.resolve_granted(
-                    run.instance.id, requested
+                    run.instance, requested
                 )
             ),
             change=grant_overrides.change(run.operation, run.change, grant),

@@ -18,6 +18,7 @@ from tacker_cnf.drivers.noop import NoopDriver
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.vnf_instance import VnfInstance
 
 Connections = Mapping[str, VimConnectionInfo]
 
@@ -41,15 +42,18 @@ class VimResolver:
         self._vim_connections = VimConnections(drivers)
 
     def resolve(
-        self, session: Session, requested: Connections
+        self, session: Session, requested: Connections, project_id: str
     ) -> ResolvedVims:
         """Resolve VIM connections; without any, use the no-op driver.
 
+        :param project_id: the project of the VNF instance
         :raises InvalidVimConnection: a VIM is not registered any more, or
             the VIMs are of several types
         """
         if not all(vim.vim_type for vim in requested.values()):
-            requested = self._vim_connections.name(session, requested)
+            requested = self._vim_connections.name(
+                session, requested, project_id
+            )
         return ResolvedVims(
             vim_connections=requested,
             resolved_connections=self._vim_connections.complete(
@@ -70,7 +74,7 @@ class VimResolver:
 
     @transaction
     def resolve_granted(
-        self, instance_id: str, requested: Connections
+        self, instance: VnfInstance, requested: Connections
     ) -> ResolvedVims:
         """Resolve the VIM connections of a grant, and record their use.
 
@@ -80,11 +84,13 @@ class VimResolver:
         """
         try:
             with self._store.writer() as session:
-                connections = self._vim_connections.name(session, requested)
+                connections = self._vim_connections.name(
+                    session, requested, instance.project_id
+                )
                 self._drivers.for_connections(connections)
                 used = [c.vim_id for c in connections.values() if c.vim_id]
-                vims.record_use(session, instance_id, used)
-                return self.resolve(session, connections)
+                vims.record_use(session, instance.id, used)
+                return self.resolve(session, connections, instance.project_id)
         except ReferenceError:
             raise errors.Conflict(
                 "vimConnections: the VIM has just been deleted."

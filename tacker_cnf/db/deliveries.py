@@ -42,15 +42,17 @@ class ParkedDelivery(msgspec.Struct, frozen=True, kw_only=True):
 
 def new_events(
     session: orm.Session, limit: int
-) -> Sequence[tuple[int, Announcement]]:
-    """List events to fan out: ID, announcement; in order for an instance."""
+) -> Sequence[tuple[int, str, Announcement]]:
+    """List events to fan out: ID, project, announcement; in order for an
+    instance.
+    """
     rows = session.execute(
-        sa.select(Event.id, Event.announcement)
+        sa.select(Event.id, Event.project_id, Event.announcement)
         .where(Event.fanned_out.is_(False))
         .order_by(Event.id)
         .limit(limit)
     )
-    return [(row.id, row.announcement) for row in rows]
+    return list(rows.tuples())
 
 
 def fan_out(

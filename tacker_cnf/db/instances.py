@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import listing, models, outbox, vims
+from tacker_cnf.db import listing, models, outbox, scope, vims
 from tacker_cnf.db.session import epoch
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
@@ -26,7 +26,11 @@ Row = models.VnfInstance
 COLUMNS: Final = {
     name: getattr(Row, "vnf_metadata" if name == "metadata" else name)
     for name in VnfInstance.__struct_fields__
-    if name not in {"links", "vnf_pkg_id"}
+    if name != "links"
+}
+#: those that an operation can change
+CHANGEABLE: Final = {
+    name: column for name, column in COLUMNS.items() if name != "project_id"
 }
 
 #: no conductor is deleting leftovers of the instance
@@ -43,16 +47,29 @@ def _value(row: Any) -> VnfInstance:
 
 
 def add(
-    session: orm.Session, instance: VnfInstance, now: datetime.datetime
+    session: orm.Session,
+    instance: VnfInstance,
+    package_id: str,
+    now: datetime.datetime,
+    user_id: str | None = None,
 ) -> None:
     """Add a new VNF instance.
 
-    :raises ReferenceError: the package of its VNFD was deleted (at flush)
+    :param package_id: the package of its VNFD
+    :param user_id: the user that creates it
+    :raises ReferenceError: the package was deleted (at flush)
     """
     values = {
         column.key: getattr(instance, name) for name, column in COLUMNS.items()
     }
-    session.add(Row(created_at=now, **values))
+    session.add(
+        Row(
+            created_at=now,
+            user_id=user_id,
+            vnf_package_id=package_id,
+            **values,
+        )
+    )
     outbox.announce_creation(session, instance, now)
 
 
@@ -60,14 +77,16 @@ def get(session: orm.Session, instance_id: str) -> VnfInstance:
     """Return one VNF instance with all attributes.
 
     :raises NotFound: the instance does not exist
+    :raises Forbidden: the policy does not allow the client this instance
     """
     columns = [column.label(name) for name, column in COLUMNS.items()]
     row = session.execute(
-        sa.select(*columns).where(Row.id == instance_id)
+        sa.select(*columns, Row.user_id).where(Row.id == instance_id)
     ).one_or_none()
     if row is None:
         raise errors.NotFound(f"There is no VNF instance {instance_id}.")
-    return _value(row._mapping)  # noqa: SLF001
+    scope.authorize(session, scope.owner_of(row))
+    return _value({name: getattr(row, name) for name in COLUMNS})
 
 
 def find(
@@ -129,7 +148,8 @@ def reserve(
     :raises OperationInProgress: another operation or a conductor has it
     :raises Stale: the instance has changed since it was checked
     """
-    result = session.connection().execute(
+    changed = scope.count_changed(
+        session,
         sa.update(Row)
         .where(
             Row.id == instance_id,
@@ -137,9 +157,9 @@ def reserve(
             NOT_BEING_CLEANED,
             Row.generation == expected_generation,
         )
-        .values(busy_with=op_occ_id, cleanup_owner=None, cleanup_until=None)
+        .values(busy_with=op_occ_id, cleanup_owner=None, cleanup_until=None),
     )
-    if result.rowcount != 1:
+    if changed != 1:
         check_not_busy(session, instance_id)
         raise errors.Stale(
             f"VNF instance {instance_id} keeps changing; retry the request."
@@ -188,12 +208,24 @@ def release_vims(
 def update(session: orm.Session, instance: VnfInstance) -> None:
     """Store the instance after an operation; clear the memory of its scripts
     if it is not instantiated any more.
+
+    After a change of its package, record the package of the new VNFD.
     """
     values: dict[Any, Any] = {
-        column: getattr(instance, name) for name, column in COLUMNS.items()
+        column: getattr(instance, name) for name, column in CHANGEABLE.items()
     }
     if instance.instantiation_state == InstantiationState.NOT_INSTANTIATED:
         values[Row.script_memory] = None
+    vnfd_id = session.scalar(
+        sa.select(Row.vnfd_id).where(Row.id == instance.id)
+    )
+    if vnfd_id not in {None, instance.vnfd_id}:
+        use = models.VnfdUse
+        values[Row.vnf_package_id] = session.scalar(
+            sa.select(use.vnf_package_id).where(
+                use.vnf_instance_id == instance.id
+            )
+        )
     session.connection().execute(
         sa.update(Row)
         .where(Row.id == instance.id)
@@ -373,19 +405,20 @@ def delete(
     """
     current_generation = generation(session, instance_id)
     preconditions.check(etag(session, instance_id))
-    subject = outbox.subject_of(session, instance_id)
-    result = session.connection().execute(
+    subject, project_id = outbox.subject_of(session, instance_id)
+    deleted = scope.count_changed(
+        session,
         sa.delete(Row).where(
             Row.id == instance_id,
             Row.busy_with.is_(None),
             Row.instantiation_state == InstantiationState.NOT_INSTANTIATED,
             Row.leftovers.is_(None),
             Row.generation == current_generation,
-        )
+        ),
     )
-    if result.rowcount != 1:
+    if deleted != 1:
         raise errors.OperationInProgress(
             f"A lifecycle operation of VNF instance {instance_id} has just "
             "started."
         )
-    outbox.announce_deletion(session, subject)
+    outbox.announce_deletion(session, subject, project_id)

@@ -30,6 +30,7 @@ OpOcc = models.VnfLcmOpOcc
 MAX_LISTED: Final = 20
 #: the columns of an operation for an InstantiationRecord
 RECORD_COLUMNS: Final = (
+    OpOcc.project_id,
     OpOcc.operation,
     OpOcc.operation_params,
     OpOcc.vim_connections,
@@ -42,6 +43,7 @@ class InstantiationRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Where an operation may have created objects of an instance."""
 
     op_occ_id: str
+    project_id: str
     vnfd_id: str | None
     vim_connections: Mapping[str, VimConnectionInfo]
     parameters: Mapping[str, Any]
@@ -86,6 +88,7 @@ def _to_record(row: Any) -> InstantiationRecord:
     )
     return InstantiationRecord(
         op_occ_id=row.id,
+        project_id=row.project_id,
         vnfd_id=row.grant_request.vnfd_id if row.grant_request else None,
         vim_connections=grant_overrides.vim_connections(
             operation, request, row.vim_connections, row.grant

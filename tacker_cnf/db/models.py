@@ -45,6 +45,8 @@ from tacker_cnf.sol.vnf_package import (
 
 Id = sa.String(36)
 Name = sa.String(255)
+ProjectId = sa.String(64)
+UserId = sa.String(64)
 #: SQLite increments primary keys of type INTEGER only
 Count = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -72,10 +74,35 @@ class Base(orm.DeclarativeBase):
     )
 
 
-class VnfPackage(Base):
+class Owned:
+    """Columns of a row that belongs to a project."""
+
+    project_id: orm.Mapped[str] = orm.mapped_column(ProjectId)
+    #: the user that created it; None: it was created before users were
+    #: recorded, or by the service
+    user_id: orm.Mapped[str | None] = orm.mapped_column(UserId)
+
+
+class Shareable(Owned):
+    """Columns of a row that other projects may read and use."""
+
+    #: whether all projects may; others: a share for each project
+    is_public: orm.Mapped[bool] = orm.mapped_column(sa.Boolean, default=False)
+
+
+class VnfPackage(Shareable, Base):
     """A VNF package; content_id is its ID in the content store."""
 
     __tablename__ = "vnf_packages"
+    __table_args__ = (
+        sa.UniqueConstraint(
+            "project_id", "vnfd_id", name="uq_vnf_packages_project_id"
+        ),
+        sa.Index(
+            "ix_vnf_packages_project_id", "project_id", "created_at", "id"
+        ),
+        sa.Index("ix_vnf_packages_vnfd_id", "vnfd_id"),
+    )
 
     id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
     onboarding_state: orm.Mapped[OnboardingState] = orm.mapped_column(
@@ -91,7 +118,7 @@ class VnfPackage(Base):
         UtcDateTime, index=True
     )
     content_id: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
-    vnfd_id: orm.Mapped[str | None] = orm.mapped_column(Name, unique=True)
+    vnfd_id: orm.Mapped[str | None] = orm.mapped_column(Name)
     vnf_provider: orm.Mapped[str | None] = orm.mapped_column(Name)
     vnf_product_name: orm.Mapped[str | None] = orm.mapped_column(Name)
     vnf_software_version: orm.Mapped[str | None] = orm.mapped_column(Name)
@@ -117,14 +144,32 @@ class VnfPackage(Base):
     vnfd: orm.Mapped[str | None] = orm.mapped_column(LONG_TEXT)
 
 
-class Vim(Base):
+class VnfPackageShare(Base):
+    """A project that may read and use a package of another project."""
+
+    __tablename__ = "vnf_package_shares"
+
+    vnf_package_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("vnf_packages.id", ondelete="CASCADE"), primary_key=True
+    )
+    project_id: orm.Mapped[str] = orm.mapped_column(
+        ProjectId, primary_key=True, index=True
+    )
+
+
+class Vim(Shareable, Base):
     """A registered VIM, as in /v1.0/vims."""
 
     __tablename__ = "vims"
+    __table_args__ = (
+        sa.UniqueConstraint("project_id", "name", name="uq_vims_name"),
+        sa.UniqueConstraint(
+            "project_id", "is_default", name="uq_vims_is_default"
+        ),
+    )
 
     id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
-    name: orm.Mapped[str] = orm.mapped_column(Name, unique=True)
-    tenant_id: orm.Mapped[str | None] = orm.mapped_column(Name)
+    name: orm.Mapped[str] = orm.mapped_column(Name)
     type: orm.Mapped[str] = orm.mapped_column(Name)
     description: orm.Mapped[str] = orm.mapped_column(LONG_TEXT)
     auth_url: orm.Mapped[str] = orm.mapped_column(LONG_TEXT)
@@ -137,28 +182,47 @@ class Vim(Base):
     extra: orm.Mapped[dict[str, Any]] = orm.mapped_column(
         SecretJson(dict[str, Any])
     )
-    #: True or NULL, so that the unique index allows one default VIM
-    is_default: orm.Mapped[bool | None] = orm.mapped_column(
-        sa.Boolean, unique=True
-    )
+    #: True or NULL, so that the unique index allows one default VIM of a
+    #: project
+    is_default: orm.Mapped[bool | None] = orm.mapped_column(sa.Boolean)
     created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(UtcDateTime)
     updated_at: orm.Mapped[datetime.datetime | None] = orm.mapped_column(
         UtcDateTime
     )
 
 
-class VnfInstance(Base):
+class VimShare(Base):
+    """A project that may read and use a VIM of another project."""
+
+    __tablename__ = "vim_shares"
+
+    vim_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("vims.id", ondelete="CASCADE"), primary_key=True
+    )
+    project_id: orm.Mapped[str] = orm.mapped_column(
+        ProjectId, primary_key=True, index=True
+    )
+
+
+class VnfInstance(Owned, Base):
     """SOL003 5.5.2.2, and the operation that has the instance."""
 
     __tablename__ = "vnf_instances"
+    __table_args__ = (
+        sa.Index(
+            "ix_vnf_instances_project_id", "project_id", "created_at", "id"
+        ),
+    )
 
     id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
     vnf_instance_name: orm.Mapped[str | None] = orm.mapped_column(Name)
     vnf_instance_description: orm.Mapped[str | None] = orm.mapped_column(
         LONG_TEXT
     )
-    vnfd_id: orm.Mapped[str] = orm.mapped_column(
-        sa.ForeignKey("vnf_packages.vnfd_id"), index=True
+    vnfd_id: orm.Mapped[str] = orm.mapped_column(Name, index=True)
+    #: the package of that VNFD, which cannot be deleted
+    vnf_package_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("vnf_packages.id"), index=True
     )
     vnf_provider: orm.Mapped[str] = orm.mapped_column(Name)
     vnf_product_name: orm.Mapped[str] = orm.mapped_column(Name)
@@ -243,17 +307,20 @@ class VnfdUse(Base):
         sa.ForeignKey("vnf_instances.id", ondelete="CASCADE"),
         primary_key=True,
     )
-    vnfd_id: orm.Mapped[str] = orm.mapped_column(
-        sa.ForeignKey("vnf_packages.vnfd_id"), index=True
+    vnf_package_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("vnf_packages.id"), index=True
     )
 
 
-class VnfLcmOpOcc(Base):
+class VnfLcmOpOcc(Owned, Base):
     """SOL003 5.5.2.13, and the claim of a conductor."""
 
     __tablename__ = "vnf_lcm_op_occs"
     __table_args__ = (
         sa.Index("ix_vnf_lcm_op_occs_work", "operation_state", "lease_until"),
+        sa.Index(
+            "ix_vnf_lcm_op_occs_project_id", "project_id", "start_time", "id"
+        ),
     )
 
     id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
@@ -379,10 +446,18 @@ class Conductor(Base):
     lease_until: orm.Mapped[float] = orm.mapped_column(sa.Double)
 
 
-class LccnSubscription(Base):
+class LccnSubscription(Owned, Base):
     """SOL003 5.5.2.16, and the credentials for its notifications."""
 
     __tablename__ = "lccn_subscriptions"
+    __table_args__ = (
+        sa.Index(
+            "ix_lccn_subscriptions_project_id",
+            "project_id",
+            "created_at",
+            "id",
+        ),
+    )
 
     id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
     filter: orm.Mapped[LifecycleChangeNotificationsFilter | None] = (
@@ -395,6 +470,8 @@ class LccnSubscription(Base):
     authentication: orm.Mapped[SubscriptionAuthentication | None] = (
         orm.mapped_column(SecretJson(SubscriptionAuthentication))
     )
+    #: whether it receives the notifications of all projects
+    all_projects: orm.Mapped[bool] = orm.mapped_column(sa.Boolean)
     #: base URL by which the subscriber reaches this API
     api_base: orm.Mapped[str] = orm.mapped_column(LONG_TEXT)
     created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(
@@ -416,6 +493,8 @@ class LifecycleEvent(Base):
     announcement: orm.Mapped[Announcement] = orm.mapped_column(
         SecretJson(Announcement)
     )
+    #: the project of the instance
+    project_id: orm.Mapped[str] = orm.mapped_column(ProjectId)
     #: whether a delivery was made for each subscription that matches
     fanned_out: orm.Mapped[bool] = orm.mapped_column(sa.Boolean)
 

@@ -22,6 +22,7 @@ from tacker_cnf.db import (
     models,
     outbox,
     plans,
+    scope,
     vims,
 )
 from tacker_cnf.db.session import RowsLocked, epoch
@@ -121,12 +122,14 @@ def add(
     vim_connections: Mapping[str, VimConnectionInfo],
     now: datetime.datetime,
     wakeup_timeout: float,
+    user_id: str | None = None,
 ) -> None:
     """Add a new operation, which waits for a conductor.
 
     :param now: start time, with microseconds
     :param wakeup_timeout: seconds after which the sweep finds it, because its
         wake-up message must have been lost
+    :param user_id: the user that requests it
     """
     values = {name: getattr(op_occ, name) for name in COLUMNS}
     values |= {"start_time": now, "state_entered_time": now}
@@ -134,6 +137,7 @@ def add(
         sa.insert(Row).values(
             **values,
             vim_connections=dict(vim_connections),
+            user_id=user_id,
             checkpoint={},
             fence=0,
             lease_until=epoch() + wakeup_timeout,
@@ -150,14 +154,18 @@ def get(
     :param lock: lock its row until the end of the transaction; it has to be
         the first read of the transaction, to see the newest values
     :raises NotFound: the operation does not exist
+    :raises Forbidden: the policy does not allow the client this operation
     """
-    query = sa.select(*COLUMNS.values()).where(Row.id == op_occ_id)
+    query = sa.select(*COLUMNS.values(), Row.user_id).where(
+        Row.id == op_occ_id
+    )
     row = session.execute(
         query.with_for_update() if lock else query
     ).one_or_none()
     if row is None:
         raise _not_found(op_occ_id)
-    return _value(row._mapping)  # noqa: SLF001
+    scope.authorize(session, scope.owner_of(row))
+    return _value({name: getattr(row, name) for name in COLUMNS})
 
 
 def _not_found(op_occ_id: str) -> errors.NotFound:
@@ -441,7 +449,8 @@ def decide(
     if preconditions.if_match is not None:
         preconditions.check(etag(session, op_occ_id))
     new = states.advance(state, event)
-    session.connection().execute(
+    scope.count_changed(
+        session,
         sa.update(Row)
         .where(Row.id == op_occ_id)
         .values(
@@ -453,7 +462,7 @@ def decide(
             # the conductor of the failed attempt can write no more
             fence=Row.fence + 1,
             lease_until=epoch() + wakeup_timeout,
-        )
+        ),
     )
     if new in states.FINAL:
         if op_occ.operation == LcmOperationType.INSTANTIATE:
@@ -565,10 +574,11 @@ def cancel(
         preconditions.check(etag(session, op_occ_id))
     if op_occ.cancel_mode == CancelModeType.FORCEFUL:
         return
-    session.connection().execute(
+    scope.count_changed(
+        session,
         sa.update(Row)
         .where(Row.id == op_occ_id)
-        .values(is_cancel_pending=True, cancel_mode=mode)
+        .values(is_cancel_pending=True, cancel_mode=mode),
     )
 
 

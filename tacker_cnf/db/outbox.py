@@ -29,13 +29,14 @@ def announce(
     was deleted.
     """
     try:
-        subject = subject_of(session, op_occ.vnf_instance_id)
+        subject, project_id = subject_of(session, op_occ.vnf_instance_id)
     except errors.NotFound:
         return
     _add(
         session,
         NotificationType.OP_OCC,
         subject,
+        project_id,
         now,
         announcement.redact_op_occ(op_occ),
     )
@@ -46,17 +47,24 @@ def announce_creation(
 ) -> None:
     """Add an event: an instance was created."""
     subject = announcement.subject(instance)
-    _add(session, NotificationType.CREATION, subject, now)
+    project_id = instance.project_id
+    _add(session, NotificationType.CREATION, subject, project_id, now)
 
 
-def announce_deletion(session: orm.Session, subject: Subject) -> None:
-    """Add an event: an instance was deleted."""
+def announce_deletion(
+    session: orm.Session, subject: Subject, project_id: str
+) -> None:
+    """Add an event: an instance was deleted.
+
+    :param project_id: the project of the instance
+    """
     now = datetime.datetime.now(datetime.UTC)
-    _add(session, NotificationType.DELETION, subject, now)
+    _add(session, NotificationType.DELETION, subject, project_id, now)
 
 
-def subject_of(session: orm.Session, instance_id: str) -> Subject:
-    """Return the attributes of an instance that subscriptions filter by.
+def subject_of(session: orm.Session, instance_id: str) -> tuple[Subject, str]:
+    """Return the attributes of an instance that subscriptions filter by, and
+    its project.
 
     :raises NotFound: the instance has just been deleted
     """
@@ -64,17 +72,22 @@ def subject_of(session: orm.Session, instance_id: str) -> Subject:
         getattr(models.VnfInstance, n) for n in Subject.__struct_fields__
     ]
     row = session.execute(
-        sa.select(*columns).where(models.VnfInstance.id == instance_id)
+        sa.select(models.VnfInstance.project_id, *columns).where(
+            models.VnfInstance.id == instance_id
+        )
     ).one_or_none()
     if row is None:
         raise errors.NotFound(f"There is no VNF instance {instance_id}.")
-    return Subject(**row._mapping)  # noqa: SLF001
+    project_id, *values = row
+    names = Subject.__struct_fields__
+    return Subject(**dict(zip(names, values, strict=True))), project_id
 
 
 def _add(
     session: orm.Session,
     kind: NotificationType,
     subject: Subject,
+    project_id: str,
     now: datetime.datetime,
     op_occ: VnfLcmOpOcc | None = None,
 ) -> None:
@@ -85,5 +98,7 @@ def _add(
         subject=subject,
         op_occ=op_occ,
     )
-    session.add(Row(announcement=happened, fanned_out=False))
+    session.add(
+        Row(announcement=happened, project_id=project_id, fanned_out=False)
+    )
     session.info[ANNOUNCED] = True

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import listing, models
+from tacker_cnf.db import listing, models, scope
 from tacker_cnf.db.filtering import Column
 from tacker_cnf.db.session import ReferenceError  # noqa: A004
 from tacker_cnf.db.types import EnumName
@@ -24,13 +24,13 @@ Row = models.VnfPackage
 
 #: states of a package that is being fetched from a URI
 _UPLOAD_STATES: Final = (OnboardingState.UPLOADING, OnboardingState.PROCESSING)
+#: the users of all projects, also in the session of a client: these are
+#: tables, which scope does not limit
+_INSTANCES: Final = models.VnfInstance.__table__.c
+_USES: Final = models.VnfdUse.__table__.c
 _USED: Final = sa.or_(
-    sa.exists(models.VnfInstance.vnfd_id).where(
-        models.VnfInstance.vnfd_id == Row.vnfd_id
-    ),
-    sa.exists(models.VnfdUse.vnfd_id).where(
-        models.VnfdUse.vnfd_id == Row.vnfd_id
-    ),
+    sa.exists(_INSTANCES.id).where(_INSTANCES.vnf_package_id == Row.id),
+    sa.exists(_USES.vnf_instance_id).where(_USES.vnf_package_id == Row.id),
 )
 _USAGE: Final = sa.type_coerce(
     sa.case(
@@ -55,6 +55,8 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "additional_artifacts": Row.additional_artifacts,
     "user_defined_data": Row.user_defined_data,
     "onboarding_failure_details": Row.onboarding_failure_details,
+    "project_id": Row.project_id,
+    "is_public": Row.is_public,
 }
 
 
@@ -68,10 +70,12 @@ def get(session: orm.Session, package_id: str, *, lock: bool = False) -> Row:
     :param lock: lock its row until the end of the transaction; it has to be
         the first read of the transaction, or MariaDB returns older values
     :raises NotFound: the package does not exist
+    :raises Forbidden: the policy does not allow the client this package
     """
     package = session.get(Row, package_id, with_for_update=lock or None)
     if package is None:
         raise _not_found(package_id)
+    scope.authorize(session, scope.owner_of(package))
     return package
 
 
@@ -83,15 +87,18 @@ def get_attributes(session: orm.Session, package_id: str) -> dict[str, Any]:
     """Return one package: column -> value, as find() does.
 
     :raises NotFound: the package does not exist
+    :raises Forbidden: the policy does not allow the client this package
     """
     row = session.execute(
-        sa.select(*(c.label(name) for name, c in COLUMNS.items())).where(
-            Row.id == package_id
-        )
+        sa.select(
+            *(c.label(name) for name, c in COLUMNS.items()), Row.user_id
+        ).where(Row.id == package_id)
     ).one_or_none()
     if row is None:
         raise _not_found(package_id)
-    return {n: v for n, v in row._mapping.items() if v is not None}  # noqa: SLF001
+    scope.authorize(session, scope.owner_of(row))
+    values = {name: getattr(row, name) for name in COLUMNS}
+    return {n: v for n, v in values.items() if v is not None}
 
 
 def find(
@@ -102,16 +109,26 @@ def find(
     return listing.rows(session, COLUMNS, order, query)
 
 
-def get_content_id_by_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
-    """Return the content ID of a VNFD; None: no package has the VNFD."""
+def find_content_id(
+    session: orm.Session, vnfd_id: str, project_id: str
+) -> str | None:
+    """Return the content ID of a VNFD of a project.
+
+    :param project_id: as of _has_vnfd
+    :returns: None: no package has the VNFD
+    """
     return session.scalar(
-        sa.select(Row.content_id).where(Row.vnfd_id == vnfd_id)
+        sa.select(Row.content_id).where(_has_vnfd(vnfd_id, project_id))
     )
 
 
-def get_id_by_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
-    """Return the package ID of a VNFD; None: no package has the VNFD."""
-    return session.scalar(sa.select(Row.id).where(Row.vnfd_id == vnfd_id))
+def find_id(session: orm.Session, vnfd_id: str, project_id: str) -> str | None:
+    """Return the ID of the package of a VNFD of a project; None: no package
+    has the VNFD.
+    """
+    return session.scalar(
+        sa.select(Row.id).where(_has_vnfd(vnfd_id, project_id))
+    )
 
 
 def is_signed(session: orm.Session, content_id: str) -> bool:
@@ -128,38 +145,75 @@ def is_signed(session: orm.Session, content_id: str) -> bool:
     )
 
 
-def vnfd_text(session: orm.Session, vnfd_id: str) -> str | None:
-    """Return the parsed VNFD of a package, as JSON."""
-    return session.scalar(sa.select(Row.vnfd).where(Row.vnfd_id == vnfd_id))
+def _has_vnfd(vnfd_id: str, project_id: str) -> sa.ColumnElement[bool]:
+    """Return the condition for the package of a VNFD that a project may use;
+    there is at most one.
+    """
+    return sa.and_(Row.vnfd_id == vnfd_id, scope.usable_by(Row, project_id))
 
 
-def check_usable(session: orm.Session, vnfd_id: str) -> None:
-    """Check that VNF instances can be created from a VNFD.
+def check_new_vnfd(
+    session: orm.Session, package_id: str, vnfd_id: str
+) -> None:
+    """Check that no project would have two packages of a VNFD.
+
+    :param package_id: the package that gets content
+    :raises NotFound: the package was deleted
+    :raises Conflict: another package that its project may use has the VNFD
+    """
+    package = get(session, package_id)
+    project_id = package.project_id
+    other = find_id(session, vnfd_id, project_id)
+    if other not in {None, package_id}:
+        raise errors.Conflict(
+            f"VNF package {other} contains the VNFD {vnfd_id} already."
+        )
+
+
+def vnfd_text(session: orm.Session, content_id: str) -> str | None:
+    """Return the parsed VNFD of a content, as JSON."""
+    return session.scalar(
+        sa.select(Row.vnfd).where(Row.content_id == content_id).limit(1)
+    )
+
+
+def get_usable(session: orm.Session, vnfd_id: str, project_id: str) -> str:
+    """Return the ID of the package from which a project can create VNF
+    instances of a VNFD.
 
     :raises VnfdNotUsable: no package has this VNFD, or it is disabled
     """
     found = session.execute(
-        sa.select(Row.id, Row.operational_state).where(Row.vnfd_id == vnfd_id)
+        sa.select(Row.id, Row.operational_state).where(
+            _has_vnfd(vnfd_id, project_id)
+        )
     ).one_or_none()
     if found is None:
         raise errors.VnfdNotUsable(f"No VNF package has the VNFD {vnfd_id}.")
-    package_id, state = found
-    if state != OperationalState.ENABLED:
+    package_id: str = found.id
+    if found.operational_state != OperationalState.ENABLED:
         raise errors.VnfdNotUsable(
             f"The VNF package {package_id} of VNFD {vnfd_id} is disabled."
         )
+    return package_id
 
 
-def record_use(session: orm.Session, instance_id: str, vnfd_id: str) -> None:
+def record_use(
+    session: orm.Session, instance_id: str, vnfd_id: str, project_id: str
+) -> None:
     """Record that an operation changes an instance to a VNFD, so that its
     package cannot be deleted.
 
+    :param project_id: the project of the instance
     :raises VnfdNotUsable: no package has this VNFD, or it is disabled
     """
-    check_usable(session, vnfd_id)
-    table = models.VnfdUse
+    package_id = get_usable(session, vnfd_id, project_id)
     try:
-        session.add(table(vnf_instance_id=instance_id, vnfd_id=vnfd_id))
+        session.add(
+            models.VnfdUse(
+                vnf_instance_id=instance_id, vnf_package_id=package_id
+            )
+        )
         session.flush()
     except ReferenceError:
         raise errors.VnfdNotUsable(
@@ -359,9 +413,10 @@ def delete(session: orm.Session, package: Row) -> None:
 
 
 def content_in_use(session: orm.Session, content_id: str) -> bool:
-    """Return whether a package has this content."""
+    """Return whether a package of any project has this content."""
     return bool(
         session.scalar(
-            sa.select(sa.exists().where(Row.content_id == content_id))
+            sa.select(sa.exists().where(Row.content_id == content_id)),
+            execution_options=scope.EVERYWHERE,
         )
     )

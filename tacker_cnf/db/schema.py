@@ -1,5 +1,7 @@
 """Upgrades a database to the schema of this release (alembic)."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -8,10 +10,12 @@ import sqlalchemy as sa
 from tacker_cnf.db.session import Store
 
 #: the newest of the migrations; servers check it without loading alembic
-HEAD: Final = "0007"
+HEAD: Final = "0008"
 
 
-def _config(connection: sa.Connection | None = None) -> Any:
+def _config(
+    connection: sa.Connection | None = None, project_id: str | None = None
+) -> Any:
     from alembic import config
 
     alembic_config = config.Config()
@@ -19,15 +23,41 @@ def _config(connection: sa.Connection | None = None) -> Any:
         "script_location", str(Path(__file__).parent / "migrations")
     )
     alembic_config.attributes["connection"] = connection
+    alembic_config.attributes["project_id"] = project_id
     return alembic_config
 
 
-def upgrade(store: Store) -> None:
-    """Run the missing migrations, which keep all data."""
+def upgrade(store: Store, project_id: str | None = None) -> None:
+    """Run the missing migrations, which keep all data.
+
+    :param project_id: the project of rows of a release without projects
+    :raises VnfmError: there are such rows, and no project was named
+    """
     from alembic import command
 
-    with store.engine.begin() as connection:
-        command.upgrade(_config(connection), HEAD)
+    with (
+        store.engine.connect() as connection,
+        _table_copies(connection),
+        connection.begin(),
+    ):
+        command.upgrade(_config(connection, project_id), HEAD)
+
+
+@contextlib.contextmanager
+def _table_copies(connection: sa.Connection) -> Iterator[None]:
+    """Let migrations replace tables by changed copies, the only way in which
+    SQLite changes a constraint: dropping the original deletes no rows that
+    refer to it.
+    """
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    sqlite: Any = connection.connection.driver_connection
+    sqlite.execute("PRAGMA foreign_keys = OFF")
+    try:
+        yield
+    finally:
+        sqlite.execute("PRAGMA foreign_keys = ON")
 
 
 def version(store: Store) -> str | None:

@@ -21,6 +21,7 @@ from sqlalchemy.sql import functions
 
 from tacker_cnf.context import RequestContext
 from tacker_cnf.db import scope
+from tacker_cnf.db.scope import CONTEXT
 from tacker_cnf.db.timeouts import MIN_TIMEOUT_S, Timeouts
 from tacker_cnf.runtime.cancellation import Deadline
 
@@ -29,10 +30,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Session = orm.Session
 
-#: keys of session.info: whether an event was announced in the session; the
-#: context of the request that it serves, or None
+#: key of session.info: whether an event was announced in the session
 ANNOUNCED: Final = "announced"
-CONTEXT: Final = "context"
 
 
 class DatabaseTimeout(Exception):
@@ -338,9 +337,7 @@ def _run(
 def _limit_to_client(execution: orm.ORMExecuteState) -> None:
     context = execution.session.info[CONTEXT]
     if context is not None:
-        execution.statement = scope.limit_to_client(
-            execution.statement, context
-        )
+        scope.limit_to_client(execution, context)
 
 
 def _translate_connect_errors(engine: sa.Engine) -> None:

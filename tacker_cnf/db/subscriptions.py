@@ -2,14 +2,14 @@
 
 import datetime
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import listing, models
+from tacker_cnf.db import listing, models, scope
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
 from tacker_cnf.sol.subscription import (
@@ -34,6 +34,10 @@ class Contact(msgspec.Struct, frozen=True, kw_only=True):
     authentication: SubscriptionAuthentication | None
     #: base URL by which the subscriber reaches this API
     api_base: str
+    #: the user that subscribed
+    user_id: str | None = None
+    #: whether it receives the notifications of all projects
+    all_projects: bool = False
 
 
 def add(
@@ -46,18 +50,25 @@ def add(
             **{name: getattr(subscription, name) for name in COLUMNS},
             authentication=contact.authentication,
             api_base=contact.api_base,
+            user_id=contact.user_id,
+            all_projects=contact.all_projects,
             created_at=now,
         )
     )
 
 
 def find_duplicate(
-    session: orm.Session, request: LccnSubscriptionRequest
+    session: orm.Session, request: LccnSubscriptionRequest, project_id: str
 ) -> LccnSubscription | None:
-    """Return a subscription that was created by an equal request."""
+    """Return a subscription that was created by an equal request of the same
+    project.
+    """
     rows = session.scalars(
         sa.select(Row)
-        .where(Row.callback_uri == request.callback_uri)
+        .where(
+            Row.project_id == project_id,
+            Row.callback_uri == request.callback_uri,
+        )
         .order_by(Row.created_at)
     )
     for row in rows:
@@ -80,13 +91,17 @@ def get(session: orm.Session, subscription_id: str) -> LccnSubscription:
     """Return one subscription.
 
     :raises NotFound: the subscription does not exist
+    :raises Forbidden: the policy does not allow the client this subscription
     """
     row = session.execute(
-        sa.select(*COLUMNS.values()).where(Row.id == subscription_id)
+        sa.select(*COLUMNS.values(), Row.user_id).where(
+            Row.id == subscription_id
+        )
     ).one_or_none()
     if row is None:
         raise errors.NotFound(f"There is no subscription {subscription_id}.")
-    return LccnSubscription(**row._mapping)  # noqa: SLF001
+    scope.authorize(session, scope.owner_of(row))
+    return LccnSubscription(**{name: getattr(row, name) for name in COLUMNS})
 
 
 def contact(session: orm.Session, subscription_id: str) -> Contact | None:
@@ -115,19 +130,35 @@ def list_ids(session: orm.Session) -> Sequence[str]:
     return session.scalars(sa.select(Row.id)).all()
 
 
-def list_filters(
-    session: orm.Session,
-) -> Sequence[tuple[str, LifecycleChangeNotificationsFilter | None]]:
-    """List the ID and filter of each subscription."""
-    rows = session.execute(sa.select(Row.id, Row.filter))
-    return [(row.id, row.filter) for row in rows]
+class Interest(NamedTuple):
+    """The events that a subscription matches."""
+
+    subscription_id: str
+    #: None: of all projects
+    project_id: str | None
+    filter: LifecycleChangeNotificationsFilter | None
+
+
+def list_interests(session: orm.Session) -> Sequence[Interest]:
+    """List the events that each subscription matches."""
+    rows = session.execute(
+        sa.select(Row.id, Row.project_id, Row.all_projects, Row.filter)
+    )
+    return [
+        Interest(
+            row.id, None if row.all_projects else row.project_id, row.filter
+        )
+        for row in rows
+    ]
 
 
 def delete(session: orm.Session, subscription_id: str) -> None:
     """Delete a subscription and its pending deliveries.
 
     :raises NotFound: the subscription does not exist
+    :raises Forbidden: the policy does not allow the client this subscription
     """
+    get(session, subscription_id)
     result = cast(
         "sa.CursorResult[Any]",
         session.execute(sa.delete(Row).where(Row.id == subscription_id)),

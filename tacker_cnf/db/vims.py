@@ -10,7 +10,8 @@ from oslo_log import log
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import models
+from tacker_cnf.context import Owner
+from tacker_cnf.db import models, scope
 from tacker_cnf.db.session import DuplicateEntry
 from tacker_cnf.lcm.script_output import ProvidedVim
 
@@ -39,10 +40,12 @@ def get(session: orm.Session, vim_id: str) -> Row:
     """Return one VIM.
 
     :raises NotFound: the VIM does not exist
+    :raises Forbidden: the policy does not allow the client this VIM
     """
     vim = session.get(Row, vim_id)
     if vim is None:
         raise errors.NotFound(f"There is no VIM {vim_id}.")
+    scope.authorize(session, scope.owner_of(vim))
     return vim
 
 
@@ -58,25 +61,45 @@ def find(
     return session.scalars(query).all()
 
 
-def default(session: orm.Session) -> Row | None:
-    """Return the VIM for requests without a VIM; None: there is none."""
+def find_usable(
+    session: orm.Session, vim_id: str, project_id: str
+) -> Row | None:
+    """Return a VIM that a project may use; None: there is none."""
     return session.scalars(
-        sa.select(Row).where(Row.is_default.is_(True))
+        sa.select(Row).where(
+            Row.id == vim_id, scope.usable_by(Row, project_id)
+        )
     ).one_or_none()
 
 
-def demote_default(session: orm.Session) -> None:
-    """Unset the default VIM."""
+def default(session: orm.Session, project_id: str) -> Row | None:
+    """Return the VIM for requests of a project without a VIM; None: there is
+    none.
+    """
+    return session.scalars(
+        sa.select(Row).where(
+            Row.project_id == project_id, Row.is_default.is_(True)
+        )
+    ).one_or_none()
+
+
+def demote_default(session: orm.Session, project_id: str) -> None:
+    """Unset the default VIM of a project."""
     session.execute(
-        sa.update(Row).where(Row.is_default.is_(True)).values(is_default=None)
+        sa.update(Row)
+        .where(Row.project_id == project_id, Row.is_default.is_(True))
+        .values(is_default=None)
     )
 
 
 def get_user_instance_id(session: orm.Session, vim_id: str) -> str | None:
-    """Return the ID of one VNF instance on a VIM; None: there is none."""
-    table = models.VimUse
+    """Return the ID of one VNF instance on a VIM that the client may see;
+    None: there is none.
+    """
+    table, instance = models.VimUse, models.VnfInstance
     return session.scalar(
         sa.select(table.vnf_instance_id)
+        .join(instance, instance.id == table.vnf_instance_id)
         .where(table.vim_id == vim_id)
         .order_by(table.vnf_instance_id)
         .limit(1)
@@ -94,7 +117,8 @@ def delete(session: orm.Session, vim: Row) -> None:
 def record_use(
     session: orm.Session, instance_id: str, vim_ids: Iterable[str]
 ) -> None:
-    """Record that an instance may use registered VIMs from now on.
+    """Record that an instance uses registered VIMs from now on, those of them
+    that its project may use.
 
     :raises ReferenceError: a VIM was just deleted
     """
@@ -102,8 +126,18 @@ def record_use(
     recorded = sa.select(table.vim_id).where(
         table.vnf_instance_id == instance_id
     )
+    instance = models.VnfInstance
+    project_id = (
+        sa.select(instance.project_id)
+        .where(instance.id == instance_id)
+        .scalar_subquery()
+    )
     added = session.scalars(
-        sa.select(Row.id).where(Row.id.in_(vim_ids), Row.id.not_in(recorded))
+        sa.select(Row.id).where(
+            Row.id.in_(vim_ids),
+            Row.id.not_in(recorded),
+            scope.usable_by(Row, project_id),
+        )
     )
     session.add_all(
         table(vnf_instance_id=instance_id, vim_id=vim_id) for vim_id in added
@@ -135,35 +169,47 @@ def update_provided(
 
     :param changes: name -> VIM; None: no longer provided, without effect for
         a VIM that the instance does not provide
-    :raises ScriptFailed: another VIM has the name, or the type of a VIM has
-        changed
+    :raises ScriptFailed: another VIM of the project of the instance has the
+        name, or the type of a VIM has changed
     """
+    if not changes:
+        return
+    instance = models.VnfInstance
+    owner = scope.owner_of(
+        session.execute(
+            sa.select(instance.project_id, instance.user_id).where(
+                instance.id == instance_id
+            )
+        ).one()
+    )
     for name in sorted(changes):
-        existing, provider = _lock_by_name(session, name)
+        existing, provider = _lock_by_name(session, name, owner.project_id)
         vim = changes[name]
         if vim is None:
             if existing and provider == instance_id:
                 _delete_unless_used(session, existing)
         elif existing is None:
-            _register(session, instance_id, name, vim, now)
+            _register(session, instance_id, owner, name, vim, now)
         elif provider == instance_id:
             _update_connection(existing, vim, now)
         else:
-            owner = (
+            other = (
                 f"VNF instance {provider}" if provider else "no VNF instance"
             )
-            reason = f"VIM {existing.id} of this name is provided by {owner}"
+            reason = f"VIM {existing.id} of this name is provided by {other}"
             raise _name_conflict(instance_id, name, reason)
 
 
 def _lock_by_name(
-    session: orm.Session, name: str
+    session: orm.Session, name: str, project_id: str
 ) -> tuple[Row | None, str | None]:
-    """Lock the VIM of a name; return it and the ID of the VNF instance that
-    provides it.
+    """Lock the VIM of a name of a project; return it and the ID of the VNF
+    instance that provides it.
     """
     vim = session.scalars(
-        sa.select(Row).where(Row.name == name).with_for_update()
+        sa.select(Row)
+        .where(Row.project_id == project_id, Row.name == name)
+        .with_for_update()
     ).one_or_none()
     if vim is None:
         return None, None
@@ -188,6 +234,7 @@ def _name_conflict(
 def _register(
     session: orm.Session,
     instance_id: str,
+    owner: Owner,
     name: str,
     vim: ProvidedVim,
     now: datetime.datetime,
@@ -204,6 +251,8 @@ def _register(
             vim_project={},
             extra=vim.extra,
             created_at=now,
+            project_id=owner.project_id,
+            user_id=owner.user_id,
         )
     )
     try:

@@ -67,23 +67,24 @@ class NfvoPackages:
         self._api = PACKAGE_APIS[version[0]]
         self._version = {"Version": version}
 
-    def unpacked(self, vnfd_id: str) -> UnpackedPackage:
-        """Return a package; fetch it from the NFVO if it is not onboarded.
+    def unpacked(self, vnfd_id: str, project_id: str) -> UnpackedPackage:
+        """Return a package that a project may use; fetch it from the NFVO for
+        the project if it is not onboarded.
 
         :raises VnfdNotUsable: no package has this VNFD, or the package is
             disabled or not valid
         :raises PeerFailed: the NFVO failed
         """
         try:
-            return self._catalogue.unpacked(vnfd_id)
+            return self._catalogue.unpacked(vnfd_id, project_id)
         except errors.VnfdNotUsable:
-            self._fetch(vnfd_id)
-        return self._catalogue.unpacked(vnfd_id)
+            self._fetch(vnfd_id, project_id)
+        return self._catalogue.unpacked(vnfd_id, project_id)
 
-    def _fetch(self, vnfd_id: str) -> None:
+    def _fetch(self, vnfd_id: str, project_id: str) -> None:
         try:
             found = self._find(vnfd_id)
-            self._download(vnfd_id, found)
+            self._download(vnfd_id, found, project_id)
         except errors.PeerFailed as error:
             raise errors.PeerFailed(
                 f"The VNFD {vnfd_id} is not onboarded here, and fetching its "
@@ -117,7 +118,9 @@ class NfvoPackages:
             "NFVO."
         )
 
-    def _download(self, vnfd_id: str, found: RemotePackage) -> None:
+    def _download(
+        self, vnfd_id: str, found: RemotePackage, project_id: str
+    ) -> None:
         key = parse.quote(getattr(found, self._api.key), safe="")
         path = f"{self._api.root}/{key}/package_content"
         headers = self._version | {"Accept": "application/zip"}
@@ -130,7 +133,7 @@ class NfvoPackages:
                 )
             content = cast("BinaryIO", Content(response, found.checksum))
             self._catalogue.import_package(
-                vnfd_id, content, found.user_defined_data
+                vnfd_id, content, found.user_defined_data, project_id
             )
 
 
@@ -142,13 +145,13 @@ class OnboardedPackages:
     def __init__(self, catalogue: Packages) -> None:
         self._catalogue = catalogue
 
-    def unpacked(self, vnfd_id: str) -> UnpackedPackage:
-        """Return an onboarded package.
+    def unpacked(self, vnfd_id: str, project_id: str) -> UnpackedPackage:
+        """Return an onboarded package that a project may use.
 
         :raises VnfdNotUsable: no package has this VNFD
         """
         try:
-            return self._catalogue.unpacked(vnfd_id)
+            return self._catalogue.unpacked(vnfd_id, project_id)
         except errors.VnfdNotUsable as error:
             raise errors.VnfdNotUsable(
                 f"{error} A dry run does not fetch a package from an NFVO: "

@@ -45,14 +45,15 @@ class DeliveryStore:
         if not events:
             return NewDeliveries((), is_full=False)
         with self._store.writer() as session:
-            filters = subscriptions.list_filters(session)
+            interests = subscriptions.list_interests(session)
             made = [
-                Delivery(subscription_id, event_id, announcement)
-                for event_id, announcement in events
-                for subscription_id, filter_ in filters
-                if subscription_filter.matches(filter_, announcement)
+                Delivery(interest.subscription_id, event_id, announcement)
+                for event_id, project_id, announcement in events
+                for interest in interests
+                if interest.project_id in {None, project_id}
+                and subscription_filter.matches(interest.filter, announcement)
             ]
-            ids = [event_id for event_id, _ in events]
+            ids = [event_id for event_id, _, _ in events]
             deliveries.fan_out(session, ids, made)
         return NewDeliveries(made, is_full=len(events) == FAN_OUT_BATCH_SIZE)
 

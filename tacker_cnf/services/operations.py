@@ -170,7 +170,7 @@ class OperationService:
     ) -> str:
         def reserve() -> str:
             instance, vim_connections, generation = check()
-            op_occ = new_op_occ(instance.id, op, request)
+            op_occ = new_op_occ(instance, op, request)
             self._store.write(
                 context,
                 _insert,
@@ -180,6 +180,7 @@ class OperationService:
                 vim_connections,
                 generation,
                 OPERATIONS[op].next_vnfd_id(request, instance),
+                context.user_id,
             )
             self._rpc.wake(op_occ.id)
             return op_occ.id
@@ -207,7 +208,9 @@ class OperationService:
         if vim_connections != instance.vim_connection_info:
             self._check_same_vim_type(instance, vim_connections)
         vnfd_id = modification.other_vnfd_id(instance, request.vnfd_id)
-        package = self._catalogue.unpacked(vnfd_id) if vnfd_id else None
+        package = None
+        if vnfd_id:
+            package = self._catalogue.unpacked(vnfd_id, instance.project_id)
         vnfd = package.vnfd if package else None
         modification.modified(instance, request, vim_connections, vnfd)
         if package:
@@ -228,7 +231,9 @@ class OperationService:
         current = current_state(instance)
         if current is None:
             return
-        vnfd = self._catalogue.unpacked(instance.vnfd_id).vnfd
+        vnfd = self._catalogue.unpacked(
+            instance.vnfd_id, instance.project_id
+        ).vnfd
         scripts = flavour_of(vnfd, current.flavour_id).scripts
         hook = OPERATIONS[LcmOperationType.MODIFY_INFO].hook
         task = InfraTask(
@@ -303,11 +308,13 @@ class OperationService:
         :raises VnfdNotUsable: no enabled package has the requested VNFD
         :raises IncompatibleVnfd: the instance is not compatible with the VNFD
         """
-        package = self._catalogue.unpacked(instance.vnfd_id)
+        package = self._catalogue.unpacked(
+            instance.vnfd_id, instance.project_id
+        )
         vnfd_id = OPERATIONS[op].next_vnfd_id(request, instance)
         if vnfd_id is None:
             return package, None
-        next_package = self._catalogue.unpacked(vnfd_id)
+        next_package = self._catalogue.unpacked(vnfd_id, instance.project_id)
         change_package.check(instance, next_package.vnfd)
         return next_package, package
 
@@ -468,7 +475,8 @@ def read_instance(
     requested = instance.vim_connection_info or getattr(
         request, "vim_connection_info", {}
     )
-    return instance, vim_connections.name(session, requested), generation
+    named = vim_connections.name(session, requested, instance.project_id)
+    return instance, named, generation
 
 
 def _read_free_for_modification(
@@ -500,7 +508,11 @@ def read_for_modification(
     requested = modification.connections(
         instance, request, provided.get(instance_id, {})
     )
-    resolved = vim_connections.name(session, requested) if requested else {}
+    resolved = {}
+    if requested:
+        resolved = vim_connections.name(
+            session, requested, instance.project_id
+        )
     return instance, resolved, generation
 
 
@@ -512,6 +524,7 @@ def _insert(
     resolved: Mapping[str, VimConnectionInfo],
     generation: int,
     vnfd_id: str | None,
+    user_id: str | None,
 ) -> None:
     now = datetime.datetime.now(datetime.UTC)
     instance_id = op_occ.vnf_instance_id
@@ -526,14 +539,14 @@ def _insert(
         vims.record_use(session, instance_id, used)
         # the VIMs cannot be deleted any more; check they still exist
         if resolved:
-            vim_connections.name(session, resolved)
+            vim_connections.name(session, resolved, op_occ.project_id)
     except (ReferenceError, errors.InvalidVimConnection):
         raise errors.Conflict(
             "vimConnectionInfo: the VIM has just been deleted."
         ) from None
     if vnfd_id:
-        packages.record_use(session, instance_id, vnfd_id)
-    op_occs.add(session, op_occ, resolved, now, WAKEUP_TIMEOUT_S)
+        packages.record_use(session, instance_id, vnfd_id, op_occ.project_id)
+    op_occs.add(session, op_occ, resolved, now, WAKEUP_TIMEOUT_S, user_id)
 
 
 def _decide(
@@ -580,7 +593,7 @@ def _with_waiting(op_occ: VnfLcmOpOcc) -> VnfLcmOpOcc:
 
 
 def new_op_occ(
-    instance_id: str, op: LcmOperationType, request: SolType
+    instance: VnfInstance, op: LcmOperationType, request: SolType
 ) -> VnfLcmOpOcc:
     """Return a new operation in its first state."""
     now = datetime.datetime.now(datetime.UTC)
@@ -589,7 +602,8 @@ def new_op_occ(
         operation_state=registry.first_state(op),
         state_entered_time=now,
         start_time=now,
-        vnf_instance_id=instance_id,
+        vnf_instance_id=instance.id,
+        project_id=instance.project_id,
         operation=op,
         is_automatic_invocation=False,
         operation_params=msgspec.to_builtins(request),

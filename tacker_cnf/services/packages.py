@@ -10,7 +10,7 @@ from tacker_cnf.catalogue import unpacked
 from tacker_cnf.catalogue.download_policy import DownloadPolicy
 from tacker_cnf.catalogue.packages import Packages, empty_package
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
-from tacker_cnf.context import RequestContext
+from tacker_cnf.context import Owner, RequestContext
 from tacker_cnf.db import idempotency, listing, models, packages
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
@@ -66,7 +66,11 @@ class PackageService:
             context,
             preconditions,
             lambda: self._store.write(
-                context, _add, user_defined_data, preconditions
+                context,
+                _add,
+                user_defined_data,
+                preconditions,
+                context.owner,
             ),
         )
         return self.get(context, package_id)
@@ -157,7 +161,7 @@ class PackageService:
         if request.auth_type == AuthType.OAUTH2_CLIENT_CREDENTIALS:
             raise errors.BadRequest("authType: only BASIC is supported.")
         self._policy.check(request.address_information)
-        self._store.write(context, packages.begin_upload, package_id, request)
+        self._store.write(context, _begin_upload, package_id, request)
         self._rpc.fetch(package_id)
 
     def get_csar(
@@ -221,8 +225,9 @@ def _add(
     session: Session,
     user_defined_data: dict[str, Any],
     preconditions: Preconditions,
+    owner: Owner,
 ) -> str:
-    package = empty_package(user_defined_data)
+    package = empty_package(user_defined_data, owner)
     idempotency.record(session, preconditions, package.id)
     packages.add(session, package)
     return package.id
@@ -234,6 +239,13 @@ def _get(session: Session, package_id: str) -> VnfPkgInfo:
 
 def _check_empty(session: Session, package_id: str) -> None:
     packages.check_empty(packages.get(session, package_id))
+
+
+def _begin_upload(
+    session: Session, package_id: str, request: UploadVnfPackageFromUriRequest
+) -> None:
+    packages.get(session, package_id)  # the client may use it
+    packages.begin_upload(session, package_id, request)
 
 
 def _modify(

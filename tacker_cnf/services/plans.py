@@ -217,7 +217,7 @@ class PlanService:
         change = task.change
         before = task.current_package or task.package
         return grant_plan.build(
-            operations.new_op_occ(task.instance.id, op, request),
+            operations.new_op_occ(task.instance, op, request),
             request,
             task.instance,
             change.current,
@@ -299,7 +299,9 @@ class PlanService:
         is_rollback: bool,
     ) -> dict[str, str]:
         """Return the management scripts of an operation, by their hooks."""
-        package = self._catalogue.unpacked(instance.vnfd_id)
+        package = self._catalogue.unpacked(
+            instance.vnfd_id, instance.project_id
+        )
         hook = OPERATIONS[op].hook
         suffix = "_rollback" if is_rollback else ""
         found = {
@@ -427,9 +429,12 @@ def _read_failed(
         failed.vim_connections,
         failed.grant,
     )
-    named = vim_connections.name(session, requested) if requested else {}
+    instance = instances.get(session, op_occ.vnf_instance_id)
+    named = {}
+    if requested:
+        named = vim_connections.name(session, requested, instance.project_id)
     return (
         failed,
-        instances.get(session, op_occ.vnf_instance_id),
+        instance,
         vim_connections.complete(session, named),
     )

@@ -45,7 +45,10 @@ class SubscriptionService:
         :raises DuplicateRequest: another request with this key is in progress
         """
         duplicate = self._store.read(
-            context, subscriptions.find_duplicate, request
+            context,
+            subscriptions.find_duplicate,
+            request,
+            context.owner.project_id,
         )
         if duplicate and not find_previous(
             self._store, context, preconditions
@@ -54,7 +57,7 @@ class SubscriptionService:
 
         def subscribe() -> str:
             self._tester.check(request.callback_uri, request.authentication)
-            contact = _new_contact(request, api_base)
+            contact = _new_contact(context, request, api_base)
             self._store.write(context, _add, contact, preconditions)
             return contact.subscription.id
 
@@ -88,16 +91,21 @@ class SubscriptionService:
         self._store.write(context, subscriptions.delete, subscription_id)
 
 
-def _new_contact(request: LccnSubscriptionRequest, api_base: str) -> Contact:
+def _new_contact(
+    context: RequestContext, request: LccnSubscriptionRequest, api_base: str
+) -> Contact:
     return Contact(
         subscription=LccnSubscription(
             id=str(uuid.uuid4()),
             filter=request.filter,
             callback_uri=request.callback_uri,
             verbosity=request.verbosity,
+            project_id=context.owner.project_id,
         ),
         authentication=request.authentication,
         api_base=api_base,
+        user_id=context.user_id,
+        all_projects=context.all_projects,
     )
 
 

@@ -68,7 +68,7 @@ class VimConnections:
         return found
 
     def name(
-        self, session: Session, requested: Connections
+        self, session: Session, requested: Connections, project_id: str
     ) -> dict[str, VimConnectionInfo]:
         """Resolve the vimConnectionInfo of a request, each entry with its
         type.
@@ -77,21 +77,24 @@ class VimConnections:
         stored: its credentials may be renewed while VNFs run on it. Without
         any entry the default VIM is used, under the key "default".
 
+        :param project_id: the project of the VNF instance
         :raises InvalidVimConnection: an entry has neither the id of a
-            registered VIM nor a vimType and endpoint
+            registered VIM that the project may use, nor a vimType and
+            endpoint
         """
         if not requested:
-            vim = vims.default(session)
+            vim = vims.default(session, project_id)
             return {"default": self._reference(vim)} if vim else {}
         return {
-            key: self._resolved(session, key, requested[key])
+            key: self._resolved(session, key, requested[key], project_id)
             for key in requested
         }
 
     def complete(
         self, session: Session, connections: Connections
     ) -> dict[str, VimConnectionInfo]:
-        """Add the current address and credentials of registered VIMs.
+        """Add the current address and credentials of registered VIMs, which
+        `name` has accepted for the project of the VNF instance.
 
         Registered credentials are sent to the registered address alone: a
         request with an endpoint of its own has to have its own credentials,
@@ -109,9 +112,15 @@ class VimConnections:
         )
 
     def _resolved(
-        self, session: Session, key: str, requested: VimConnectionInfo
+        self,
+        session: Session,
+        key: str,
+        requested: VimConnectionInfo,
+        project_id: str,
     ) -> VimConnectionInfo:
-        found = _find(session, requested)
+        found = requested.vim_id and vims.find_usable(
+            session, requested.vim_id, project_id
+        )
         if found:
             kind = requested.vim_type or self.vim_type(found.type)
             return msgspec.structs.replace(requested, vim_type=kind)

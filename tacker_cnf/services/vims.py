@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.context import RequestContext
+from tacker_cnf.context import Owner, RequestContext
 from tacker_cnf.db import models, vims
 from tacker_cnf.db.session import (
     DuplicateEntry,
@@ -40,6 +40,7 @@ class NewVim(msgspec.Struct, kw_only=True, frozen=True):
     description: str = ""
     is_default: bool = False
     extra: dict[str, Any] = {}
+    #: ignored: a VIM belongs to the project of the client
     tenant_id: str | None = None
 
 
@@ -91,11 +92,10 @@ class VimService:
         :raises Conflict: another VIM has this name
         :raises VnfmError: the VIM is unreachable, or rejects the credentials
         """
-        self._check_reachable(_new_row(requested, requested.name))
+        owner = context.owner
+        self._check_reachable(_new_row(requested, requested.name, owner))
         try:
-            return _value(
-                self._store.write(context, _add, requested, context.project_id)
-            )
+            return _value(self._store.write(context, _add, requested, owner))
         except DuplicateEntry:
             raise _name_conflict(requested.name) from None
 
@@ -165,21 +165,18 @@ class VimService:
 
 
 def _name_conflict(name: str | None) -> errors.Conflict:
-    return errors.Conflict(f"Another VIM is named {name!r}.")
+    return errors.Conflict(f"Another VIM of the project is named {name!r}.")
 
 
-def _add(
-    session: Session, requested: NewVim, tenant_id: str | None
-) -> models.Vim:
-    vim = _new_row(requested, str(uuid.uuid4()))
-    vim.tenant_id = tenant_id or requested.tenant_id
+def _add(session: Session, requested: NewVim, owner: Owner) -> models.Vim:
+    vim = _new_row(requested, str(uuid.uuid4()), owner)
     if requested.is_default:
-        vims.demote_default(session)
+        vims.demote_default(session, owner.project_id)
     vims.add(session, vim)
     return vim
 
 
-def _new_row(requested: NewVim, vim_id: str) -> models.Vim:
+def _new_row(requested: NewVim, vim_id: str, owner: Owner) -> models.Vim:
     return models.Vim(
         id=vim_id,
         name=requested.name,
@@ -191,13 +188,15 @@ def _new_row(requested: NewVim, vim_id: str) -> models.Vim:
         extra=requested.extra,
         is_default=requested.is_default or None,
         created_at=datetime.datetime.now(datetime.UTC),
+        project_id=owner.project_id,
+        user_id=owner.user_id,
     )
 
 
 def _change(session: Session, vim_id: str, requested: VimChange) -> models.Vim:
     vim = vims.get(session, vim_id)
     if requested.is_default:
-        vims.demote_default(session)
+        vims.demote_default(session, vim.project_id)
     _apply(vim, requested)
     vim.updated_at = datetime.datetime.now(datetime.UTC)
     return vim
@@ -240,7 +239,7 @@ def _value(vim: models.Vim) -> Vim:
     return Vim(
         id=vim.id,
         name=vim.name,
-        tenant_id=vim.tenant_id,
+        tenant_id=vim.project_id,
         type=vim.type,
         description=vim.description,
         auth_url=vim.auth_url,

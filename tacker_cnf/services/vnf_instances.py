@@ -71,10 +71,13 @@ class VnfInstanceService:
         """
 
         def create() -> str:
-            vnfd = self._catalogue.unpacked(request.vnfd_id).vnfd
-            instance = new_instance(request, vnfd)
+            project_id = context.owner.project_id
+            package = self._catalogue.unpacked(request.vnfd_id, project_id)
+            instance = new_instance(request, package.vnfd, project_id)
             try:
-                self._store.write(context, _add, instance, preconditions)
+                self._store.write(
+                    context, _add, instance, preconditions, context.user_id
+                )
             except ReferenceError:
                 raise errors.VnfdNotUsable(
                     f"The VNF package of VNFD {instance.vnfd_id} was just "
@@ -165,11 +168,17 @@ def cleanup_on_leftovers(
 
 
 def _add(
-    session: Session, instance: VnfInstance, preconditions: Preconditions
+    session: Session,
+    instance: VnfInstance,
+    preconditions: Preconditions,
+    user_id: str | None,
 ) -> None:
     idempotency.record(session, preconditions, instance.id)
-    packages.check_usable(session, instance.vnfd_id)
-    instances.add(session, instance, datetime.datetime.now(datetime.UTC))
+    package_id = packages.get_usable(
+        session, instance.vnfd_id, instance.project_id
+    )
+    now = datetime.datetime.now(datetime.UTC)
+    instances.add(session, instance, package_id, now, user_id)
 
 
 def _get(
@@ -209,7 +218,9 @@ def _check_sync(
     preconditions.check(instances.etag(session, instance_id))
 
 
-def new_instance(request: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
+def new_instance(
+    request: CreateVnfRequest, vnfd: Vnfd, project_id: str
+) -> VnfInstance:
     """Build an instance with the properties and defaults of its VNFD."""
     return VnfInstance(
         id=str(uuid.uuid4()),
@@ -224,6 +235,7 @@ def new_instance(request: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
         vnf_configurable_properties=vnfd.configurable_properties,
         extensions=vnfd.extensions,
         metadata=merge.patched(vnfd.metadata, request.metadata),
+        project_id=project_id,
     )
 
 

@@ -107,6 +107,8 @@ class LccnSubscription(SolType):
     filter: LifecycleChangeNotificationsFilter | None = None
     callback_uri: str
     verbosity: LcmOpOccNotificationVerbosityType
+    #: extension: the project that it belongs to
+    project_id: str = ""
     links: LccnSubscriptionLinks | None = msgspec.field(
         default=None, name="_links"
     )

@@ -147,4 +147,6 @@ class VnfInstance(SolType):
     instantiated_vnf_info: InstantiatedVnfInfo | None = None
     metadata: KeyValuePairs = msgspec.field(default_factory=dict)
     extensions: KeyValuePairs = msgspec.field(default_factory=dict)
+    #: extension: the project that it belongs to
+    project_id: str = ""
     links: VnfInstanceLinks | None = msgspec.field(default=None, name="_links")

@@ -206,6 +206,8 @@ class VnfLcmOpOcc(SolType):
     progress: str | None = None
     #: extension: the output of its management scripts
     script_log: str | None = None
+    #: extension: the project of its VNF instance
+    project_id: str = ""
     links: VnfLcmOpOccLinks | None = msgspec.field(default=None, name="_links")
 
     def __post_init__(self) -> None:

@@ -171,6 +171,12 @@ class VnfPkgInfo(SolType):
     vnfm_info: tuple[str, ...] = ()
     user_defined_data: KeyValuePairs = msgspec.field(default_factory=dict)
     onboarding_failure_details: ProblemDetails | None = None
+    #: extension: the project that it belongs to
+    project_id: str = ""
+    #: extension: whether all projects may read and use it
+    is_public: bool = False
+    #: extension: other projects that may read and use it
+    shared_with: tuple[Identifier, ...] = ()
     links: VnfPkgInfoLinks | None = msgspec.field(default=None, name="_links")
 
 

@@ -39,6 +39,8 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType
 
 #: key of the VIM in vimConnectionInfo
 VIM_KEY: Final = "vim1"
+#: the project of the VNF instance
+PROJECT_ID: Final = "conformance"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,7 +74,8 @@ class Target:
     def new_instance(self) -> VnfInstance:
         """Return a new VNF instance of the package."""
         vnfd = self.package.vnfd
-        return new_instance(CreateVnfRequest(vnfd_id=vnfd.id), vnfd)
+        request = CreateVnfRequest(vnfd_id=vnfd.id)
+        return new_instance(request, vnfd, PROJECT_ID)
 
 
 def unpack(conf: cfg.ConfigOpts, csar: Path, folder: Path) -> UnpackedPackage:
@@ -129,7 +132,7 @@ class VnfOperation:
             for one in OPERATIONS.values()
             if one.request_type is type(request)
         )
-        op_occ = operations.new_op_occ(instance.id, operation.kind, request)
+        op_occ = operations.new_op_occ(instance, operation.kind, request)
         change = operation.change(request, instance, target.package.vnfd)
         grant_request = grant_plan.build(
             op_occ,

@@ -49,6 +49,7 @@ class DeliveryManagerTest(StoreTest):
             id="s",
             callback_uri=self.receiver.url,
             verbosity=LcmOpOccNotificationVerbosityType.FULL,
+            project_id="a-project",
         )
         with self.store.writer() as session:
             subscriptions.add(
@@ -218,8 +219,11 @@ class TestResent(DeliveryManagerTest):
                 self.create_events(*map(str, range(20)))
                 with self.store.writer() as session:
                     new = deliveries.new_events(session, 20)
-                    made = [deliveries.Delivery("s", *event) for event in new]
-                    ids = [event_id for event_id, _ in new]
+                    made = [
+                        deliveries.Delivery("s", event_id, announcement)
+                        for event_id, _, announcement in new
+                    ]
+                    ids = [event_id for event_id, _, _ in new]
                     deliveries.fan_out(session, ids, made)
                     session.query(models.Delivery).update(
                         {"state": models.DeliveryState.RESENT}

@@ -464,7 +464,9 @@ class TestPolicy(HttpTest):
         super().setUp()
         self.useFixture(self.tokens)
         for role in ("admin", "member", "reader", "unknown"):
-            self.tokens.add_token_data(token_id=role, role_list=[role])
+            self.tokens.add_token_data(
+                token_id=role, role_list=[role], project_id="a-project"
+            )
         self.vnfm.conf.set_override(
             "www_authenticate_uri", "http://keystone", "keystone_authtoken"
         )

@@ -311,13 +311,16 @@ class TestWithoutPlan(PlanCase):
         self.vnfm.wait_operation(location)
 
     def test_an_operation_that_the_client_may_not_read(self) -> None:
+        def hide_rows(execution: Any, _: Any) -> None:
+            execution.statement = execution.statement.where(sa.false())
+
         self.vnfm.create_instantiated()
         (op_occ,) = self.vnfm.call("GET", OP_OCCS).json
         self.assertEqual(200, self.read(op_occ["id"]).status)
         self.useFixture(
             fixtures.MonkeyPatch(
                 "tacker_cnf.db.scope.limit_to_client",
-                lambda statement, _: statement.where(sa.false()),
+                hide_rows,
             )
         )
         self.assert_missing("There is no lifecycle operation", op_occ["id"])

@@ -169,9 +169,7 @@ class TestHooks(ScriptCase):
         self.assertEqual("COMPLETED", end["operationState"], end)
         for script_input in self.read_script_inputs():
             self.assertFalse(Path(script_input["packageDir"]).exists())
-        tree = self.vnfm.parts.catalogue.unpacked(
-            self.vnfm.instance(instance_id)["vnfdId"]
-        )
+        tree = self.vnfm.unpacked(instance_id)
         self.assertTrue((tree.path / SCRIPT).is_file())
 
     def test_rollback_has_hooks_of_its_own(self) -> None:
@@ -287,9 +285,7 @@ class TestCopies(ScriptCase):
         root = Path(self.vnfm.state_path) / "scripts"
         self.assertTrue(Path(path).is_relative_to(root))
         self.assertEqual([], list(root.iterdir()))
-        tree = self.vnfm.parts.catalogue.unpacked(
-            self.vnfm.instance(instance_id)["vnfdId"]
-        )
+        tree = self.vnfm.unpacked(instance_id)
         stored = (tree.path / "Scripts/image").read_text()
         self.assertTrue(stored == large)  # without 2 MiB in the message
 

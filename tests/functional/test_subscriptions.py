@@ -67,6 +67,7 @@ class TestCreated(SubscriptionTest):
                 "filter": FILTER,
                 "callbackUri": self.receiver.url,
                 "verbosity": "SHORT",
+                "projectId": "noauth",
                 "_links": {"self": {"href": location}},
             },
             created,

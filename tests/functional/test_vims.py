@@ -242,9 +242,13 @@ class TestRefused(VimTest):
         self.register()
         other = self.register(name="other")
         response = self.call("POST", VIMS, a_vim())
-        self.assert_problem(409, response, "Another VIM is named 'somewhere'")
+        self.assert_problem(
+            409, response, "Another VIM of the project is named 'somewhere'"
+        )
         response = self.change(other, name="somewhere")
-        self.assert_problem(409, response, "Another VIM is named 'somewhere'")
+        self.assert_problem(
+            409, response, "Another VIM of the project is named 'somewhere'"
+        )
         self.assertEqual("other", self.show(other)["name"])
 
     def test_an_unreachable_vim(self) -> None:

@@ -103,7 +103,7 @@ class TestFrom0001(testtools.TestCase):
             )
 
     def test_plain_values_are_encrypted_and_can_be_read(self) -> None:
-        schema.upgrade(self.store)
+        schema.upgrade(self.store, "a-project")
         self.check()
 
     def test_an_interrupted_upgrade_is_completed_by_the_next(self) -> None:
@@ -119,14 +119,44 @@ class TestFrom0001(testtools.TestCase):
                     " WHERE id = 'bare'"
                 )
             )
-        schema.upgrade(self.store)
+        schema.upgrade(self.store, "a-project")
         self.check()
 
     def test_an_upgrade_without_keys_changes_nothing(self) -> None:
         fernet, VAULT._fernet = VAULT._fernet, Vault()._fernet
         self.addCleanup(setattr, VAULT, "_fernet", fernet)
         before = self.stored_values()
-        error = self.assertRaises(errors.VnfmError, schema.upgrade, self.store)
+        error = self.assertRaises(
+            errors.VnfmError, schema.upgrade, self.store, "a-project"
+        )
         self.assertEqual("No key file was loaded.", str(error))
+        self.assertEqual("0001", schema.version(self.store))
+        self.assertEqual(before, self.stored_values())
+
+    def test_existing_rows_go_to_the_named_project(self) -> None:
+        schema.upgrade(self.store, "a-project")
+        with self.store.reader() as session:
+            found = instances.get(session, "full")
+            package_id = session.scalar(
+                sa.select(models.VnfInstance.vnf_package_id).limit(1)
+            )
+        self.assertEqual("a-project", found.project_id)
+        self.assertEqual("p", package_id)
+
+    def test_references_hold_after_the_upgrade(self) -> None:
+        schema.upgrade(self.store, "a-project")
+        with self.store.engine.connect() as connection:
+            check = connection.exec_driver_sql("PRAGMA foreign_key_check")
+            self.assertEqual([], check.all())
+            enforced = connection.exec_driver_sql("PRAGMA foreign_keys")
+            self.assertEqual(1, enforced.scalar())
+
+    def test_an_upgrade_of_rows_without_a_project_changes_nothing(
+        self,
+    ) -> None:
+        before = self.stored_values()
+        error = self.assertRaises(errors.VnfmError, schema.upgrade, self.store)
+        self.assertIn("1 in vnf_packages, 2 in vnf_instances", str(error))
+        self.assertIn("db upgrade --project ID", str(error))
         self.assertEqual("0001", schema.version(self.store))
         self.assertEqual(before, self.stored_values())

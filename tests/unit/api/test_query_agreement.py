@@ -157,7 +157,7 @@ class FilterComparison:
                     microseconds=rng.choice([0, 1, 500_000, 999_999]),
                 )
                 instance = any_instance(rng, number)
-                instances.add(session, instance, moment)
+                instances.add(session, instance, "a-package", moment)
                 session.flush()
                 op_occ = any_op_occ(rng, number, instance.id)
                 op_occs.add(session, op_occ, {}, moment, 1)

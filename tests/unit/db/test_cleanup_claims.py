@@ -15,7 +15,7 @@ class TestClaim(StoreTest):
         with self.store.writer() as session:
             packages.add(session, a_package(vnfd_id="a-vnfd"))
             session.flush()
-            instances.add(session, an_instance(id=ID), NOW)
+            instances.add(session, an_instance(id=ID), "a-package", NOW)
             session.flush()
             leftovers.mark(session, ID)
 

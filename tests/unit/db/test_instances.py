@@ -45,10 +45,12 @@ class InstanceTest(StoreTest):
         with self.store.writer() as session:
             packages.add(session, a_package(vnfd_id="a-vnfd"))
 
-    def add(self, instance: Any, seconds: int = 0) -> None:
+    def add(
+        self, instance: Any, seconds: int = 0, package_id: str = "a-package"
+    ) -> None:
         when = NOW + datetime.timedelta(seconds=seconds)
         with self.store.writer() as session:
-            instances.add(session, instance, when)
+            instances.add(session, instance, package_id, when)
 
     def write(self, function: Any, *args: Any) -> None:
         with self.store.writer() as session:
@@ -87,9 +89,9 @@ class TestReading(InstanceTest):
         error = self.assertRaises(errors.NotFound, self.get, "none")
         self.assertEqual("There is no VNF instance none.", str(error))
 
-    def test_the_vnfd_of_an_instance_has_to_exist(self) -> None:
+    def test_the_package_of_an_instance_has_to_exist(self) -> None:
         self.assertRaises(
-            ReferenceError, self.add, an_instance(vnfd_id="unknown")
+            ReferenceError, self.add, an_instance(), package_id="unknown"
         )
 
 
@@ -216,7 +218,7 @@ class TestRelease(InstanceTest):
         )
         self.write(packages.add, package)
         self.write(instances.reserve, "an-instance", "op-1", 0)
-        self.write(packages.record_use, "an-instance", "new-vnfd")
+        self.write(packages.record_use, "an-instance", "new-vnfd", "a-project")
         self.assertEqual("IN_USE", self.usage())
         self.assertRaises(ReferenceError, self.write, packages.delete, package)
         self.write(instances.release, "op-1")

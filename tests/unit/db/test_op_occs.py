@@ -67,7 +67,7 @@ class OpOccTest(StoreTest):
         with self.store.writer() as session:
             packages.add(session, a_package(vnfd_id="a-vnfd"))
             session.flush()
-            instances.add(session, an_instance(), NOW)
+            instances.add(session, an_instance(), "a-package", NOW)
         self.add()
 
     def add(self, lease_s: float = VALID_LEASE_S, **overrides: Any) -> None:

@@ -1,67 +1,171 @@
 """Each statement of a request's session is limited to its client."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import fixtures
 import sqlalchemy as sa
 
 from tacker_cnf import context, errors
-from tacker_cnf.db import models, packages, subscriptions, vims
+from tacker_cnf.db import (
+    instances,
+    models,
+    op_occs,
+    packages,
+    scope,
+    subscriptions,
+    vims,
+)
+from tacker_cnf.sol.subscription import (
+    LccnSubscription,
+    LcmOpOccNotificationVerbosityType,
+)
+from tests.factories import NOW, an_instance, an_op_occ
 from tests.unit.db.base import StoreTest
-from tests.unit.db.test_types import a_vim
+from tests.unit.db.test_types import a_package, a_vim
+
+TABLES = (
+    models.VnfPackage,
+    models.Vim,
+    models.VnfInstance,
+    models.VnfLcmOpOcc,
+    models.LccnSubscription,
+)
+NAMES = [table.__tablename__ for table in TABLES]
 
 
-def without_rows(statement: Any, _: context.RequestContext) -> Any:
-    return statement.where(sa.false())
+def a_contact() -> subscriptions.Contact:
+    return subscriptions.Contact(
+        subscription=LccnSubscription(
+            id="a-subscription",
+            callback_uri="http://subscriber.example",
+            verbosity=LcmOpOccNotificationVerbosityType.FULL,
+            project_id="a-project",
+        ),
+        authentication=None,
+        api_base="",
+    )
+
+
+OTHER = {"project_id": "another-project"}
+ELSEWHERE = context.of_project("another-project")
 
 
 class ScopeTest(StoreTest):
+    """Rows of one project, used by a client of another."""
+
     def setUp(self) -> None:
         super().setUp()
-        self.client = context.administrator()
         self.store.write(None, vims.add, a_vim())
+        self.store.write(None, packages.add, a_package(vnfd_id="a-vnfd"))
+        with self.store.writer() as session:
+            instances.add(session, an_instance(), "a-package", NOW)
+            op_occs.add(session, an_op_occ(), {}, NOW, 0)
+            subscriptions.add(session, a_contact(), NOW)
 
-    def hide_rows(self) -> None:
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                "tacker_cnf.db.scope.limit_to_client", without_rows
-            )
-        )
+    def share(self, row: Any) -> None:
+        self.store.write(None, lambda session: session.add(row))
 
-    def test_a_client_uses_all_rows(self) -> None:
-        found = self.store.read(self.client, vims.find)
-        self.assertEqual(["a-vim"], [vim.id for vim in found])
+    def publish(self) -> None:
+        for table in (models.Vim, models.VnfPackage):
+            statement = sa.update(table).values(is_public=True)
+            self.store.write(None, scope.count_changed, statement)
 
-    def test_hidden_rows_are_not_found(self) -> None:
-        self.hide_rows()
-        read: list[Callable[..., Any]] = [
-            vims.get,
-            packages.get,
-            subscriptions.get,
-            subscriptions.delete,
-        ]
-        for function in read:
+    def visible(self, client: context.RequestContext | None) -> list[str]:
+        """Return the tables of which a client sees the row."""
+        with self.store.reader(client) as session:
+            return [
+                table.__tablename__
+                for table in TABLES
+                if session.scalars(sa.select(table.id)).all()
+            ]
+
+    def test_a_client_uses_the_rows_of_its_project(self) -> None:
+        own = context.of_project("a-project")
+        for client in (own, context.administrator(), None):
+            self.assertEqual(NAMES, self.visible(client))
+
+    def test_rows_of_another_project_are_not_found(self) -> None:
+        self.assertEqual([], self.visible(ELSEWHERE))
+        read: Mapping[Callable[..., Any], str] = {
+            vims.get: "a-vim",
+            packages.get: "a-package",
+            packages.get_attributes: "a-package",
+            instances.get: "an-instance",
+            instances.generation: "an-instance",
+            op_occs.get: "an-op-occ",
+            op_occs.load: "an-op-occ",
+            op_occs.etag: "an-op-occ",
+            subscriptions.get: "a-subscription",
+            subscriptions.delete: "a-subscription",
+        }
+        for function, row_id in read.items():
             self.assertRaises(
-                errors.NotFound,
-                self.store.write,
-                self.client,
-                function,
-                "a-vim",
+                errors.NotFound, self.store.write, ELSEWHERE, function, row_id
             )
-        self.assertEqual([], self.store.read(self.client, vims.find))
+            self.store.read(None, function, row_id)
 
-    def test_the_service_itself_uses_all_rows(self) -> None:
-        self.hide_rows()
-        found = self.store.read(None, vims.get, "a-vim")
-        self.assertEqual("a-vim", found.id)
+    def test_rows_of_another_project_are_not_changed(self) -> None:
+        for table in TABLES:
+            for statement in (
+                sa.delete(table),
+                sa.update(table).values(user_id="an-untrusted-user"),
+            ):
+                changed = self.store.write(
+                    ELSEWHERE, scope.count_changed, statement
+                )
+                self.assertEqual(0, changed, str(statement))
+        self.assertEqual(NAMES, self.visible(None))
 
-    def test_hidden_rows_are_not_deleted(self) -> None:
-        self.hide_rows()
-        self.store.write(
-            self.client, lambda session: session.execute(sa.delete(models.Vim))
+    def test_shared_rows_are_found(self) -> None:
+        self.share(models.VimShare(vim_id="a-vim", project_id="other"))
+        self.assertEqual([], self.visible(ELSEWHERE))
+        self.share(
+            models.VimShare(vim_id="a-vim", project_id=ELSEWHERE.project_id)
         )
-        self.assertEqual(1, len(self.store.read(None, vims.find)))
+        self.assertEqual(["vims"], self.visible(ELSEWHERE))
+        self.share(
+            models.VnfPackageShare(
+                vnf_package_id="a-package", project_id=ELSEWHERE.project_id
+            )
+        )
+        self.assertEqual(["vnf_packages", "vims"], self.visible(ELSEWHERE))
+
+    def test_public_rows_are_found(self) -> None:
+        self.publish()
+        self.assertEqual(["vnf_packages", "vims"], self.visible(ELSEWHERE))
+
+    def test_a_vim_that_a_project_may_not_use_is_not_used(self) -> None:
+        self.store.write(None, vims.add, a_vim(id="b-vim", name="b", **OTHER))
+        named = ["a-vim", "b-vim"]
+        self.store.write(None, vims.record_use, "an-instance", named)
+        used = self.store.read(
+            None, lambda s: s.scalars(sa.select(models.VimUse.vim_id)).all()
+        )
+        self.assertEqual(["a-vim"], used)
+
+    def test_a_package_in_use_elsewhere_is_in_use(self) -> None:
+        self.publish()
+        found = self.store.read(
+            ELSEWHERE, packages.get_attributes, "a-package"
+        )
+        self.assertEqual("IN_USE", found["usage_state"])
+
+    def test_the_policy_is_checked_for_each_row(self) -> None:
+        owners: list[context.Owner] = []
+        client = context.of_project("a-project")
+        client.authorize = owners.append
+        read: Mapping[Callable[..., Any], str] = {
+            vims.get: "a-vim",
+            packages.get: "a-package",
+            packages.get_attributes: "a-package",
+            instances.get: "an-instance",
+            op_occs.get: "an-op-occ",
+            subscriptions.get: "a-subscription",
+        }
+        for function, row_id in read.items():
+            self.store.read(client, function, row_id)
+            self.assertEqual([context.Owner("a-project", None)], owners)
+            owners.clear()
 
 
 class TestRetries(StoreTest):

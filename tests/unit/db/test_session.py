@@ -194,7 +194,7 @@ class TestCascades(StoreTest):
             session.add(a_package(vnfd_id="a-vnfd"))
             session.flush()
             kept = an_instance()
-            instances.add(session, kept, NOW)
+            instances.add(session, kept, "a-package", NOW)
             session.flush()
             session.add(models.VimUse(vnf_instance_id=kept.id, vim_id="a-vim"))
         self.assertRaises(ReferenceError, self.delete, models.Vim, "a-vim")

@@ -20,6 +20,7 @@ def a_vim(**overrides: Any) -> models.Vim:
         "type": "fake",
         "description": "",
         "auth_url": "https://vim",
+        "project_id": "a-project",
         "auth_cred": CREDENTIALS,
         "vim_project": {},
         "extra": {},
@@ -34,6 +35,7 @@ def a_package(**overrides: Any) -> models.VnfPackage:
         "onboarding_state": OnboardingState.CREATED,
         "operational_state": OperationalState.DISABLED,
         "user_defined_data": {},
+        "project_id": "a-project",
         "created_at": NOW,
     }
     return models.VnfPackage(**given | overrides)
@@ -145,7 +147,7 @@ class TestSecrets(ColumnTest):
                 metadata=hidden,
                 vnf_configurable_properties=hidden,
             )
-            instances.add(session, instance, NOW)
+            instances.add(session, instance, "a-package", NOW)
         columns = "extensions || metadata || vnf_configurable_properties"
         stored = self.raw(columns, "vnf_instances")
         stored += self.raw("announcement", "lifecycle_events")
