@@ -100,7 +100,7 @@ class IsolationCase(testtools.TestCase):
 class TestFiles(IsolationCase):
     def test_reading_what_belongs_to_the_service(self) -> None:
         other = self.vnfm.onboard()
-        tree = self.vnfm.parts.catalogue.unpacked(other).path
+        tree = self.vnfm.unpacked(self.vnfm.create(other)).path
         secrets = [
             self.state / "secrets.key",
             *self.state.glob("*.sqlite*"),
