@@ -19,6 +19,7 @@ from tacker_cnf.api.vnf_packages import _descriptive_files
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.db import packages
 from tacker_cnf.services.packages import PackageService
+from tests.fixtures import waiting
 from tests.fixtures.vnfm import ApiCase, Csar, Response, Vnfm
 
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
@@ -91,7 +92,10 @@ class PackageTest(ApiCase):
         root = Path(self.vnfm.state_path) / "packages"
         if not root.exists():
             return set()
-        self.assertEqual([], list(root.glob("incoming/*")))
+        # an upload is onboarded shortly before it has cleaned up
+        waiting.until(
+            lambda: not list(root.glob("incoming/*")), "the end of uploads"
+        )
         return {p.name for p in root.iterdir()} - {"incoming", "lock"}
 
     def modify(self, path: str, **body: Any) -> Response:
