@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 from oslo_config import cfg
 
-from tacker_cnf.vnfd import csar, descriptor, signatures
+from tacker_cnf.vnfd import csar, descriptor, signatures, tree_digest
 from tacker_cnf.vnfd.csar import Artifact, Csar
 from tacker_cnf.vnfd.limits import Limits
 from tacker_cnf.vnfd.model import Vnfd
@@ -56,6 +56,9 @@ class PackageReader:
         signature = self._signatures.verify_tree(tree, unpacked) or signature
         self._signatures.check_required(signature)
         vnfd = descriptor.read(tree, unpacked.entry_definitions, self._limits)
+        vnfd = msgspec.structs.replace(
+            vnfd, tree_digest=tree_digest.compute(tree)
+        )
         return ParsedPackage(
             vnfd=vnfd, artifacts=unpacked.artifacts, signature=signature
         )

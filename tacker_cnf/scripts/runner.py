@@ -123,11 +123,14 @@ def execute(
         network
     :param state: directory that the script may write to
     :raises ScriptFailed: the script failed or took too long, or its output is
-        not valid, or it cannot be isolated, or may not run
+        not valid, or it cannot be isolated, or may not run, or a package has
+        changed since it was onboarded
     """
     objection = limits.find_objection(packages[0])
     if objection and not is_own_code:
         raise errors.ScriptFailed(objection)
+    for package in packages:
+        package.check_unchanged()
     network = is_own_code or limits.allows_network(packages[0].content_id)
     with _workspace(
         packages, limits, cancel_token, state, network=network

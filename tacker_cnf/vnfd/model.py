@@ -180,3 +180,6 @@ class Vnfd(Part):
     #: the definitions files of the VNFD; empty: not recorded by the release
     #: that read it
     files: tuple[str, ...] = ()
+    #: digest of all files of the package (tree_digest); None: not recorded by
+    #: the release that read it
+    tree_digest: str | None = None

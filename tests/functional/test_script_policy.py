@@ -1,5 +1,6 @@
 """The packages whose code runs: [scripts] run."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tacker_cnf import conf as configuration
 from tacker_cnf import errors
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
 from tacker_cnf.scripts.limits import limits_of
+from tacker_cnf.vnfd import tree_digest
 from tests.fixtures import signing
 from tests.fixtures.signing import Signer
 from tests.fixtures.vnfm import FAKE_VIM, Csar, Vnfm
@@ -84,6 +86,60 @@ class TestPolicy(testtools.TestCase):
         self.assert_refused(end, "[scripts] run is none")
         end = self.instantiate(self.csar, "all")
         self.assertEqual("COMPLETED", end["operationState"], end)
+
+
+class TestChangedPackage(testtools.TestCase):
+    """Code of a package whose files have changed does not run."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnfm = self.useFixture(Vnfm())
+        files = {
+            SCRIPT: "",
+            "Scripts/imported.py": "",
+            FLAVOUR: flavour_with_scripts("instantiate_end"),
+        }
+        vnfd_id = self.vnfm.onboard(self.useFixture(Csar(files=files)))
+        self.instance_id = self.vnfm.create(vnfd_id)
+        self.tree = self.vnfm.parts.catalogue.unpacked(vnfd_id).path
+
+    def assert_fails(self) -> None:
+        body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
+        end = self.vnfm.run(self.instance_id, "instantiate", body)
+        self.assertEqual("FAILED_TEMP", end["operationState"])
+        self.assertIn(
+            "are not those that were onboarded", end["error"]["detail"]
+        )
+
+    def test_a_changed_file(self) -> None:
+        path = self.tree / "Scripts" / "imported.py"
+        path.chmod(0o600)
+        path.write_text("harm")
+        self.assert_fails()
+
+    def test_an_added_file(self) -> None:
+        (self.tree / "Scripts" / "json.py").write_text("harm")
+        self.assert_fails()
+
+    def test_a_file_that_became_a_link(self) -> None:
+        path = self.tree / "Scripts" / "imported.py"
+        path.rename(self.tree.parent / "moved.py")
+        path.symlink_to(self.tree.parent / "moved.py")
+        self.assert_fails()
+
+    def test_it_was_read_before(self) -> None:
+        """A file is read again if it has changed, also with its old times."""
+        digest = tree_digest.compute(self.tree)
+        path = self.tree / SCRIPT
+        before = path.stat()
+        path.chmod(0o600)
+        path.write_bytes(b" ")
+        path.write_bytes(b"")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.assertEqual(digest, tree_digest.compute(self.tree))
+        path.write_bytes(b"#")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.assertNotEqual(digest, tree_digest.compute(self.tree))
 
 
 class TestUserData(UserDataCase):

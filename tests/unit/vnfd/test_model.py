@@ -56,6 +56,7 @@ class TestDefaults(testtools.TestCase):
             "metadata": {},
             "software_images": (),
             "files": (),
+            "tree_digest": None,
         }
         vnfd = Vnfd(**required)
         self.assertEqual(expected, msgspec.structs.asdict(vnfd))
