@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 from oslo_log import log
 
+from tacker_cnf import errors
 from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.management_scripts import ManagementScripts
 from tacker_cnf.conductor.operation_recorder import OperationRecorder
@@ -20,7 +21,7 @@ from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.vnf_plan import ActionType, VnfPlan
 from tacker_cnf.nfvo.base import Nfvo
-from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.cancellation import CancelToken, cancelled_after
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
@@ -33,8 +34,11 @@ INFRA: Final = "INFRA"
 RESTORE: Final = "RESTORE"
 POSTAMBLE: Final = "POSTAMBLE"
 
-#: seconds in which the VIM is read for the outcomes of a failed plan
+#: seconds in which the VIM is read for the outcomes of a failed plan, and
+#: after a cancellation
 OUTCOME_TIMEOUT_S: Final = 5.0
+#: seconds in which the VIM is read after a failure
+OBSERVATION_TIMEOUT_S: Final = 60.0
 
 #: the state in which a conductor claims an operation -> its steps
 PLANS: Final[Mapping[S, Sequence[str]]] = {
@@ -101,12 +105,20 @@ class Steps:
         return steps
 
     def observe(self, run: Run) -> Observed | None:
-        """Read what a failed step left on the VIM; None: that failed."""
-        context = dataclasses.replace(
-            self._context, cancel_token=self._reading_token()
-        )
+        """Read what a failed step left on the VIM; None: that failed, or was
+        not complete in time.
+        """
+        is_cancelled = self._claim.cancel_token.reason is not None
+        timeout = OUTCOME_TIMEOUT_S if is_cancelled else OBSERVATION_TIMEOUT_S
+        late = errors.VimUnreachable(f"not read within {timeout:g} s")
         try:
-            return run.vims.driver.observe(infra_task(run), context)
+            with cancelled_after(
+                timeout, late, self._reading_token()
+            ) as cancel_token:
+                context = dataclasses.replace(
+                    self._context, cancel_token=cancel_token
+                )
+                return run.vims.driver.observe(infra_task(run), context)
         except Exception as error:  # noqa: BLE001
             LOG.warning(
                 "VIM not read after failure: operation=%s error=%r",

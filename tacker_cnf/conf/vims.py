@@ -27,4 +27,19 @@ OPTIONS = (
         "listen on loopback become reachable for everyone who may name a "
         "VIM.",
     ),
+    cfg.FloatOpt(
+        "check_timeout",
+        default=10.0,
+        min=0.1,
+        help="Maximum seconds to check a VIM that is registered or changed, "
+        "with all its requests.",
+    ),
+    cfg.IntOpt(
+        "max_checks",
+        default=4,
+        min=1,
+        help="Maximum number of VIMs of a type that a process checks "
+        "concurrently; further registrations are rejected with 503. Each "
+        "check occupies one of [api] threads.",
+    ),
 )

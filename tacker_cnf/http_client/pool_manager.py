@@ -20,7 +20,6 @@ from urllib3.exceptions import (
     NameResolutionError,
     NewConnectionError,
 )
-from urllib3.util import connection as urllib3_connection
 
 from tacker_cnf import errors
 from tacker_cnf.http_client.exchange import (
@@ -29,7 +28,7 @@ from tacker_cnf.http_client.exchange import (
     interruptible,
 )
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
-from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 
 #: methods of requests that change nothing
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -133,25 +132,39 @@ class HttpConnection(HTTPConnection):
         return sock
 
     def _connect(self) -> socket.socket:
-        *others, last = self._ssrf_policy.resolve_now(
-            self._dns_host.strip("[]"), self.port
-        )
-        for address in others:
-            try:
-                return self._connect_to(address)
-            except OSError:
-                continue
-        return self._connect_to(last)
+        """Connect; the timeout is that of all addresses together.
 
-    def _connect_to(self, address: str) -> socket.socket:
+        :raises VnfmError: the work was cancelled forcefully
+        """
         timeout = (
             self._limits.timeout if self.timeout is None else self.timeout
         )
-        return urllib3_connection.create_connection(
-            (address, self.port),
-            timeout,
-            socket_options=self.socket_options,
-        )
+        host = self._dns_host.strip("[]")
+        *others, last = self._ssrf_policy.resolve_now(host, self.port)
+        deadline = Deadline.within(timeout, self._limits.clock)
+        for tried, address in enumerate(others):
+            share = deadline.remaining / (len(others) + 1 - tried)
+            if not share:
+                break
+            with contextlib.suppress(OSError):
+                return self._connect_to(address, share)
+        if deadline.passed:
+            raise TimeoutError
+        return self._connect_to(last, deadline.remaining)
+
+    def _connect_to(self, address: str, timeout: float) -> socket.socket:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        with contextlib.ExitStack() as unless_connected:
+            sock = unless_connected.enter_context(
+                socket.socket(family, socket.SOCK_STREAM)
+            )
+            for option in self.socket_options or ():
+                sock.setsockopt(*option)
+            sock.settimeout(timeout)
+            with interruptible(sock):
+                sock.connect((address, self.port))
+            unless_connected.pop_all()
+            return sock
 
     def request(self, method: str, *args: Any, **options: Any) -> None:
         """Send a request; a change is sent only within the lease.

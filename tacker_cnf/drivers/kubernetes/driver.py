@@ -56,11 +56,12 @@ from tacker_cnf.drivers.kubernetes.package_change import (
 from tacker_cnf.drivers.kubernetes.plan import KubernetesPlan, ObjectPlan
 from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
 from tacker_cnf.drivers.parameters import HealParameters, ParameterTypes
+from tacker_cnf.drivers.vim_check import VimChecks
 from tacker_cnf.http_client import clients
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.lcm.change import ALL, Change, State
 from tacker_cnf.lcm.instantiated_info import Observed
-from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
@@ -76,8 +77,6 @@ PARAMETERS: Final[ParameterTypes] = {
         coordination.CoordinationParameters,
     ),
 }
-#: seconds of retries when a cluster is probed, searched or watched
-PROBE_TIMEOUT_S: Final = 1.0
 
 
 class KubernetesDriver:
@@ -86,6 +85,7 @@ class KubernetesDriver:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._all = conf
         self._conf = conf.kubernetes
+        self._checks = VimChecks(conf, self._conf)
         self._ssrf_policy = SsrfPolicy.of_vims(conf)
         self._pool = ClusterPool(
             self._conf.request_timeout,
@@ -104,13 +104,11 @@ class KubernetesDriver:
         return cluster_connection.of_vim(vim)
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
-        retry_policy = RetryPolicy.of_options(
-            self._conf, Deadline.within(PROBE_TIMEOUT_S)
-        )
-        cluster = self._pool.connect(connection, retry_policy)
-        # credentials for single namespaces are valid too
-        with contextlib.suppress(Forbidden):
-            cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
+        with self._checks.begin() as retry_policy:
+            cluster = self._pool.connect(connection, retry_policy)
+            # credentials for single namespaces are valid too
+            with contextlib.suppress(Forbidden):
+                cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
 
     def plan(
         self, task: InfraTask, observed: ObservedObjects | None = None

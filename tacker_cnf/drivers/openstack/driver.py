@@ -47,18 +47,16 @@ from tacker_cnf.drivers.openstack.stack_task import (
 )
 from tacker_cnf.drivers.openstack.stacks import Stack, Tree
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
+from tacker_cnf.drivers.vim_check import VimChecks
 from tacker_cnf.http_client import clients
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.lcm.change import Change
 from tacker_cnf.lcm.instantiated_info import Observed
-from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.scripts.limits import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.vnfd.base_hot import BaseHot
 
-#: seconds after which a connection check or a search fails
-PROBE_TIMEOUT_S: Final = 1.0
 #: statuses of a stack that is deleted or being deleted; not DELETE_FAILED
 DELETED_STATUSES: Final = frozenset({"DELETE_IN_PROGRESS", "DELETE_COMPLETE"})
 
@@ -69,6 +67,7 @@ class OpenstackDriver:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._root_conf = conf
         self._conf = conf.openstack
+        self._checks = VimChecks(conf, self._conf)
         self._ssrf_policy = SsrfPolicy.of_vims(conf)
         self._clouds = Clouds(
             self._conf.request_timeout,
@@ -84,10 +83,8 @@ class OpenstackDriver:
         return openstack_connection.of_vim(vim)
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
-        retry_policy = RetryPolicy.of_options(
-            self._conf, Deadline.within(PROBE_TIMEOUT_S)
-        )
-        self._clouds.connect(connection, retry_policy).check_access()
+        with self._checks.begin() as retry_policy:
+            self._clouds.connect(connection, retry_policy).check_access()
 
     def plan(
         self, task: InfraTask, observed: ObservedStack | None = None
