@@ -1,5 +1,6 @@
 """Registry of drivers: the only place that interprets a vimType."""
 
+import importlib.metadata
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -29,14 +30,17 @@ class DriverRegistry:
         with self._lock:
             self._drivers[vim_type] = driver
 
-    def for_type(self, vim_type: str) -> InfraDriver[Any, Any]:
+    def for_type(
+        self, vim_type: str, attribute: str = "vimType"
+    ) -> InfraDriver[Any, Any]:
         """Return the driver of a vimType.
 
+        :param attribute: the one of the request that has the type
         :raises InvalidVimConnection: no driver supports the type
         """
         with self._lock:
             if vim_type not in self._drivers:
-                self._drivers[vim_type] = self._load(vim_type)
+                self._drivers[vim_type] = self._load(vim_type, attribute)
             return self._drivers[vim_type]
 
     def for_connections(
@@ -61,7 +65,7 @@ class DriverRegistry:
             )
         return next(iter(drivers.values()))
 
-    def _load(self, vim_type: str) -> InfraDriver[Any, Any]:
+    def _load(self, vim_type: str, attribute: str) -> InfraDriver[Any, Any]:
         try:
             plugin: Any = DriverManager(
                 NAMESPACE,
@@ -69,8 +73,10 @@ class DriverRegistry:
                 warn_on_missing_entrypoint=False,
             ).driver
         except NoMatches:
+            found = importlib.metadata.entry_points(group=NAMESPACE)
             raise errors.InvalidVimConnection(
-                f"vimType: there is no driver for {vim_type!r}."
+                f"{attribute}: there is no driver for {vim_type!r}, only for "
+                f"{', '.join(sorted(found.names))}."
             ) from None
         for driver in self._drivers.values():
             if type(driver) is plugin:

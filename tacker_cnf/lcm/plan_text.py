@@ -164,7 +164,7 @@ def _summary(plan: VnfPlan) -> str:
         for kind, (_, word) in SYMBOLS.items()
         if counts[kind]
     ]
-    return f"\nPlan: {', '.join(parts) or 'nothing to change'}."
+    return f"\nPlan: {', '.join(parts) or 'nothing to change on the VIM'}."
 
 
 def _outcome_summary(plan: VnfPlan) -> str:

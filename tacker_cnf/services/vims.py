@@ -159,9 +159,10 @@ class VimService:
 
     def _check_reachable(self, vim: models.Vim) -> None:
         vim_connection = self._vim_connections.of_vim(vim)
-        self._drivers.for_type(vim_connection.vim_type or "").check_connection(
-            vim_connection
+        driver = self._drivers.for_type(
+            vim_connection.vim_type or "", attribute="type"
         )
+        driver.check_connection(vim_connection)
 
 
 def _name_conflict(name: str | None) -> errors.Conflict:

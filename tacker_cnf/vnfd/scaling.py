@@ -231,7 +231,8 @@ def _level(flavour: Flavour, level_id: str | None) -> Level:
     if requested_id not in flavour.levels:
         level_ids = ", ".join(flavour.levels) or "none"
         raise errors.UnknownLevel(
-            f"There is no instantiation level {requested_id!r:.80} in flavour"
-            f" {flavour.id}; it has {level_ids}",
+            "instantiationLevelId: there is no instantiation level "
+            f"{requested_id!r:.80} in flavour {flavour.id}; it has "
+            f"{level_ids}.",
         )
     return flavour.levels[requested_id]

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tests.fixtures.cluster import APPS, CORE
 from tests.functional.test_cnf_plans import CLAIMS, PlanCase
 
@@ -31,13 +32,14 @@ class TestChangeFlavour(PlanCase):
         self.assertEqual("COMPLETED", op_occ["operationState"], op_occ)
         return op_occ
 
-    def run_and_check(self, body: Any) -> None:
+    def run_and_check(self, body: Any) -> VnfPlan:
         """Change the flavour, and compare both plans with what was done."""
         before = self.bodies()
         plan = self.dry_run(self.vnf, "change_flavour", body)
         self.run_completed("change_flavour", body)
         self.check_done(before, plan.actions)
         self.check_done(before, self.driver.plans[-1].actions, CLAIMS)
+        return plan
 
     def simple(self, **more: Any) -> dict[str, Any]:
         params = {FILES: self.all_files}
@@ -52,7 +54,10 @@ class TestChangeFlavour(PlanCase):
 
     def test_there_and_back(self) -> None:
         before = self.vnfm.vnfc_of(self.vnf, "web")
-        self.run_and_check(SMALL)
+        plan = self.run_and_check(SMALL)
+        self.assertIn(
+            "VDU probe and its VNFCs (1) are deleted.", plan.warnings
+        )
         self.assertEqual("small", self.info()["flavourId"])
         self.assertEqual(["web"], self.vdus())
         self.assertEqual(before, self.vnfm.vnfc_of(self.vnf, "web"))
@@ -123,6 +128,11 @@ class TestChangeFlavour(PlanCase):
             response = self.vnfm.task(self.vnf, "change_flavour", body)
             self.assertEqual(400, response.status, response.json)
             self.assertIn(detail, response.json["detail"])
+
+    def test_an_unknown_flavour(self) -> None:
+        body = {"newFlavourId": "huge"}
+        response = self.vnfm.task(self.vnf, "change_flavour", body)
+        self.assertIn("newFlavourId: VNFD", response.detail)
 
     def test_impossible_requests_are_rejected(self) -> None:
         for flavour, detail in (

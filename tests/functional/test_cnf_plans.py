@@ -206,8 +206,16 @@ class TestLifePlans(PlanCase):
             },
         )
         scale = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
-        self.run_and_check(vnf, "scale", scale)
-        self.run_and_check(vnf, "heal", {})
+        plan = self.run_and_check(vnf, "scale", scale)
+        (warning,) = plan.warnings
+        self.assertEqual(
+            "VDU web will start with 2 VNFCs instead of 1: the VNF is STOPPED.",
+            warning,
+        )
+        self.assertEqual((), self.run_and_check(vnf, "heal", {}).warnings)
+        body = {"vnfcInstanceId": ["web-0"]}
+        rejected = self.vnfm.task(vnf, "heal", body)
+        self.assertIn("the VNF is STOPPED: start it", rejected.detail)
         self.run_and_check(vnf, "operate", {"changeStateTo": "STARTED"})
 
 
@@ -222,6 +230,11 @@ class TestChangePlans(PlanCase, ChangeCase):
         vnfd_id = self.package("cnf-update-after", other=other)
         plan = self.dry_run(
             self.instance_id, "change_vnfpkg", self.request(vnfd_id)
+        )
+        self.assertIn(
+            "The only VNFC of VDU probe is replaced: the VDU is out of "
+            "service until the new one is ready.",
+            plan.warnings,
         )
         (service,) = (a for a in plan.actions if a.kind == "Service")
         self.assertEqual(

@@ -231,7 +231,7 @@ class TestRefused(ProvidedCase):
             ),
             (
                 provides(type="kubernets"),
-                f"{hook}vimType: there is no driver for 'kubernets'.",
+                f"{hook}vimType: there is no driver for 'kubernets', ",
             ),
             (provides(auth_url=""), "length >= 1"),
             (provides(name=""), "length >= 1"),

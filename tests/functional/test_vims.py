@@ -67,6 +67,13 @@ class VimTest(ApiCase):
 
 
 class TestLifecycle(VimTest):
+    def test_a_type_without_driver(self) -> None:
+        response = self.call("POST", VIMS, a_vim(type="moon"))
+        self.assert_problem(
+            400, response, "type: there is no driver for 'moon'"
+        )
+        self.assertNotIn("vimType", response.detail)
+
     def test_from_registration_to_deletion(self) -> None:
         created = self.call("POST", VIMS, a_vim(description="far away"))
         self.assertEqual(201, created.status)

@@ -29,11 +29,13 @@ from tacker_cnf.lcm.vnf_plan import Action, ActionType, FieldChange
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 #: reason of workloads that only restart
-READS: Final = "its pods read what changes"
+READS: Final = "its pods restart, as they read what changes"
 RESTARTED: Final = "the operation that is undone has restarted it"
 MISSING: Final = "it does not exist"
 DIFFERS: Final = "its manifest differs"
 NOT_WANTED: Final = "the new state does not have it"
+#: kinds of workloads whose pods are deleted before new ones are ready
+SINGLE_KINDS: Final = frozenset({"Pod", "ReplicaSet", "StatefulSet"})
 #: kinds whose objects have data
 DATA_KINDS: Final = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
 #: fields of metadata that a manifest sets
@@ -345,6 +347,8 @@ class ActionLister:
                     yield (
                         f"The data in the volumes of {kind} {name} is deleted."
                     )
+        elif change.state.is_stopped and not change.operates:
+            yield from _list_sizes_at_start(change)
         elif change.replace == ALL:
             yield (
                 "The VNF is out of service from the deletion of its pods "
@@ -352,6 +356,29 @@ class ActionLister:
             )
         elif change.replace:
             yield from _list_outages(change, change.replace)
+        else:
+            yield from self._list_vdu_outages(change)
+
+    def _list_vdu_outages(self, change: Change) -> Iterator[str]:
+        """List the VDUs that a change of the flavour deletes or scales in, and
+        those whose only VNFC is replaced before a new one is ready.
+        """
+        if change.changes_flavour:
+            yield from _list_removals(change)
+        for action in self._list_changes():
+            vdu = action.vdu_id or ""
+            replaces = action.type is ActionType.RECREATE or READS in (
+                action.reason
+            )
+            if (
+                replaces
+                and action.kind in SINGLE_KINDS
+                and change.state.counts.get(vdu) == 1
+            ):
+                yield (
+                    f"The only VNFC of VDU {vdu} is replaced: the VDU is out "
+                    "of service until the new one is ready."
+                )
 
 
 def _in_waves(actions: Iterable[Action]) -> tuple[Action, ...]:
@@ -410,7 +437,7 @@ def _image_changes(body: Object, images: Object) -> Iterator[FieldChange]:
 
 def _scale_reason(change: Change, manifest: Manifest) -> str:
     if change.operates:
-        return f"the VNF is {change.state.vnf_state}"
+        return f"the VNF shall be {change.state.vnf_state}"
     before, after = (
         state.counts.get(manifest.vdu_id or "", 0) if state else 0
         for state in (change.current, change.desired)
@@ -447,6 +474,34 @@ def _list_outages(
                 "PodDisruptionBudget prevents it, the VDU is out of service "
                 "until new ones are ready."
             )
+
+
+def _list_sizes_at_start(change: Change) -> Iterator[str]:
+    """List the VDUs of a STOPPED VNF that will start with another number of
+    VNFCs.
+    """
+    for vdu, before, after in _counts(change):
+        if before != after:
+            yield (
+                f"VDU {vdu} will start with {after} VNFCs instead of {before}: "
+                "the VNF is STOPPED."
+            )
+
+
+def _list_removals(change: Change) -> Iterator[str]:
+    """List the VDUs that lose VNFCs by a change of the flavour."""
+    for vdu, before, after in _counts(change):
+        if before and not after:
+            yield f"VDU {vdu} and its VNFCs ({before}) are deleted."
+        elif after < before:
+            yield f"VDU {vdu} is scaled in from {before} to {after} VNFCs."
+
+
+def _counts(change: Change) -> Iterator[tuple[str, int, int]]:
+    """Return the number of VNFCs of each VDU, before and after a change."""
+    before, after = change.first_state.counts, change.state.counts
+    for vdu in sorted({*before, *after}):
+        yield vdu, before.get(vdu, 0), after.get(vdu, 0)
 
 
 def _has_data(kind: str, body: Object) -> bool:

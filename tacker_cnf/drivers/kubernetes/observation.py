@@ -227,11 +227,25 @@ class Observation:
         except NotFound as error:
             # its kind or namespace is created before it
             if self._created_kinds.isdisjoint(CREATE_FIRST):
-                self._warn(manifest, error)
+                self._warn_not_found(manifest, error)
         except errors.VimRejected as error:
             self._warn(manifest, error)
             if manifest.key not in self.before:
                 self.after.pop(manifest.key, None)
+
+    def _warn_not_found(self, manifest: Manifest, error: NotFound) -> None:
+        """Warn of a kind that does not exist, or once of the namespace."""
+        namespace = self._cluster_task.rendered.namespace
+        if f'namespaces "{namespace}" not found' not in str(error):
+            self._warn(manifest, error)
+            return
+        warning = (
+            f"Namespace {namespace} does not exist in the cluster, which "
+            "would reject all objects of the VNF. Create it first, or list a "
+            "manifest of it."
+        )
+        if warning not in self.warnings:
+            self.warnings.append(warning)
 
     def _warn(self, manifest: Manifest, error: errors.InfraError) -> None:
         self.warnings.append(

@@ -48,6 +48,12 @@ class ChangeFlavour(Operation[ChangeVnfFlavourRequest]):
         :raises InvalidParameters: the VNF has the flavour already, or a
             connection point does not exist
         """
+        if request.new_flavour_id not in vnfd.flavours:
+            raise errors.UnknownFlavour(
+                f"newFlavourId: VNFD {vnfd.id} has no flavour "
+                f"{request.new_flavour_id!r}, only "
+                f"{', '.join(sorted(vnfd.flavours))}."
+            )
         flavour = flavour_of(vnfd, request.new_flavour_id)
         if flavour.id == current.flavour_id:
             raise errors.InvalidParameters(

@@ -10,7 +10,11 @@ from tacker_cnf.lcm.change import ALL, State, flavour_of
 from tacker_cnf.lcm.grant_resources import GrantResource
 from tacker_cnf.lcm.operations.base import GrantChanges, Operation
 from tacker_cnf.sol.lcm_request import HealVnfRequest
-from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
+from tacker_cnf.sol.vnf_instance import (
+    VnfcResourceInfo,
+    VnfInstance,
+    VnfOperationalState,
+)
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 from tacker_cnf.vnfd import scaling
 from tacker_cnf.vnfd.model import Flavour, Vnfd
@@ -133,6 +137,11 @@ def _describe_vnfcs(instance: VnfInstance) -> str:
     """Describe the VNFCs of an instance, at most MAX_LISTED_VNFCS of them."""
     info = instance.instantiated_vnf_info
     vnfc_ids = sorted(vnfc.id for vnfc in (info.vnfc_info if info else ()))
+    if info and info.vnf_state is VnfOperationalState.STOPPED:
+        return (
+            "the VNF is STOPPED: start it, or heal the whole VNF without "
+            "vnfcInstanceId"
+        )
     if not vnfc_ids:
         return "it has none"
     more = len(vnfc_ids) - MAX_LISTED_VNFCS

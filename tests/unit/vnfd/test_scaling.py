@@ -87,8 +87,8 @@ class TestCountsOfLevel(testtools.TestCase):
                 "top",
             )
             self.assertEqual(
-                "There is no instantiation level 'top' in flavour simple;"
-                " it has low, high",
+                "instantiationLevelId: there is no instantiation level 'top' "
+                "in flavour simple; it has low, high.",
                 str(error),
             )
 
