@@ -101,7 +101,7 @@ class TestChangedPackage(testtools.TestCase):
         }
         vnfd_id = self.vnfm.onboard(self.useFixture(Csar(files=files)))
         self.instance_id = self.vnfm.create(vnfd_id)
-        self.tree = self.vnfm.parts.catalogue.unpacked(vnfd_id).path
+        self.tree = self.vnfm.unpacked(self.instance_id).path
 
     def assert_fails(self) -> None:
         body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
