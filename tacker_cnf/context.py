@@ -17,8 +17,6 @@ class Owner:
     project_id: str
     #: None: it was created before users were recorded
     user_id: str | None
-    #: whether other projects may read and use it
-    is_shared: bool = False
 
 
 class RequestContext(context.RequestContext):

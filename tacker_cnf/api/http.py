@@ -16,9 +16,9 @@ from oslo_log import log
 from webob import acceptparse
 
 from tacker_cnf import errors
-from tacker_cnf.api import enums, openapi_parameters
+from tacker_cnf.api import enums, openapi_parameters, policies
 from tacker_cnf.api.openapi_parameters import Parameter
-from tacker_cnf.context import RequestContext
+from tacker_cnf.context import Owner, RequestContext
 from tacker_cnf.sol import base, strict
 from tacker_cnf.sol.problem import ProblemDetails
 
@@ -93,8 +93,8 @@ def endpoint(  # noqa: PLR0913
 
     A handler that returns a pecan response has filled it itself.
 
-    :param rule: the policy that is checked (403) before the request is read;
-        None: any client is allowed
+    :param rule: the task whose policy is checked (403), before the request is
+        read and again for the resource; None: any client is allowed
     :param accepts: media types of the request body (415); default: JSON if
         the method has a ``body``
     :param produces: media types of the response (406); default: JSON, and
@@ -112,6 +112,7 @@ def endpoint(  # noqa: PLR0913
     :param render: renders the response as text for people, if the client
         accepts that rather than JSON
     """
+    rule_name = policies.rule_of(rule) if rule else None
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         # resolved: the modules of handlers do not postpone annotations
@@ -127,8 +128,8 @@ def endpoint(  # noqa: PLR0913
         @pecan.expose(content_type=JSON)  # type: ignore[untyped-decorator]
         @functools.wraps(method)
         def handle(self: Any, *segments: str) -> Any:
-            if rule:
-                _authorize(rule)
+            if rule_name:
+                _authorize(rule_name)
             media_type = _negotiate(offers, preview)
             arguments = {}
             if media_types:
@@ -356,13 +357,29 @@ def caller() -> RequestContext:
 
 
 def _authorize(rule: str) -> None:
-    """Check a policy.
+    """Check a policy: now for a resource of the project and the user of the
+    client, and later for the resources that the request reads.
 
     :raises Forbidden: the policy does not allow the client this request
     """
     enforcer = pecan.request.environ[ENFORCER]
-    if not enforcer.enforce(rule, {}, caller()):
-        raise errors.Forbidden(f"Policy {rule} does not allow this request.")
+    client = caller()
+    own = client.owner
+
+    def check(owner: Owner) -> None:
+        is_foreign = owner.project_id != own.project_id
+        target = {
+            "project_id": owner.project_id,
+            "user_id": owner.user_id,
+            "is_shared": is_foreign and not client.all_projects,
+        }
+        if not enforcer.enforce(rule, target, client):
+            raise errors.Forbidden(
+                f"Policy {rule} does not allow this request."
+            )
+
+    check(own)
+    client.authorize = lambda owner: None if owner == own else check(owner)
 
 
 def base_url() -> str:

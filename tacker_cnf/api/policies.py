@@ -1,66 +1,256 @@
-"""Authorization by oslo.policy; the defaults follow Keystone's roles."""
+"""Authorization by oslo.policy: one rule for each task.
 
-from collections.abc import Iterable
+The target of a rule is the resource: its project and its user, and whether it
+belongs to another project that shares it.
+"""
+
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from oslo_config import cfg
 from oslo_policy import opts, policy
 
-WRITER: Final = "role:admin or role:member"
-READER: Final = "role:admin or role:member or role:reader"
+from tacker_cnf import errors
 
-#: who uses the resources of all projects
-ALL_PROJECTS: Final = "os_nfv_orchestration_api:all_projects"
-LCM_READ: Final = "lcm:read"
-LCM_WRITE: Final = "lcm:write"
-SUBSCRIPTION_READ: Final = "subscriptions:read"
-SUBSCRIPTION_WRITE: Final = "subscriptions:write"
-PACKAGE_READ: Final = "vnf_packages:read"
-PACKAGE_WRITE: Final = "vnf_packages:write"
-VIM_READ: Final = "vims:read"
-VIM_WRITE: Final = "vims:write"
+PREFIX: Final = "os_nfv_orchestration_api:"
+#: which clients use the resources of all projects
+ALL_PROJECTS: Final = f"{PREFIX}all_projects"
+#: rules of earlier releases
+REMOVED: Final = tuple(
+    f"{area}:{access}"
+    for area in ("lcm", "subscriptions", "vnf_packages", "vims")
+    for access in ("read", "write")
+)
 
-RULES: Final = (
+_OWN: Final = "project_id:%(project_id)s"
+#: rules that the defaults of other rules refer to: name -> default, text
+_PERSONAS: Final = {
+    "admin_or_service": (
+        "role:admin or role:service",
+        "Administrators, and services such as an NFVO.",
+    ),
+    "project_reader": (
+        f"(role:reader or role:member) and {_OWN}",
+        "Readers and members of the project of a resource.",
+    ),
+    "project_member": (
+        f"role:member and {_OWN}",
+        "Members of the project of a resource.",
+    ),
+    "project_manager": (
+        f"role:manager and {_OWN}",
+        "Managers of the project of a resource.",
+    ),
+    "shared_reader": (
+        "(role:reader or role:member) and True:%(is_shared)s",
+        "Readers and members of a project with which a resource is shared.",
+    ),
+}
+_READER: Final = "rule:project_reader or rule:admin_or_service"
+_SHARED_READER: Final = f"rule:shared_reader or {_READER}"
+_WRITER: Final = "rule:project_member or rule:admin_or_service"
+
+_INSTANCES: Final = "/vnflcm/v2/vnf_instances"
+_INSTANCE: Final = f"{_INSTANCES}/{{id}}"
+_OP_OCCS: Final = "/vnflcm/v2/vnf_lcm_op_occs"
+_OP_OCC: Final = f"{_OP_OCCS}/{{id}}"
+_SUBSCRIPTIONS: Final = "/vnflcm/v2/subscriptions"
+_PACKAGES: Final = "/vnfpkgm/v1/vnf_packages"
+_PACKAGE: Final = f"{_PACKAGES}/{{id}}"
+_CONTENT: Final = f"{_PACKAGE}/package_content"
+_VIMS: Final = "/v1.0/vims"
+
+#: name -> default, text, and its operations: method and path
+_TASKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
+    "vnf_instances:index": (
+        _READER,
+        "List VNF instances.",
+        (f"GET {_INSTANCES}",),
+    ),
+    "vnf_instances:show": (
+        _READER,
+        "Read a VNF instance.",
+        (f"GET {_INSTANCE}",),
+    ),
+    "vnf_instances:create": (
+        _WRITER,
+        "Create a VNF instance.",
+        (f"POST {_INSTANCES}",),
+    ),
+    "vnf_instances:update": (
+        _WRITER,
+        "Modify a VNF instance.",
+        (f"PATCH {_INSTANCE}",),
+    ),
+    "vnf_instances:delete": (
+        _WRITER,
+        "Delete a VNF instance.",
+        (f"DELETE {_INSTANCE}",),
+    ),
+    **{
+        f"vnf_instances:{task}": (
+            _WRITER,
+            f"{text} a VNF instance, or plan it.",
+            (f"POST {_INSTANCE}/{task}",),
+        )
+        for task, text in {
+            "instantiate": "Instantiate",
+            "scale": "Scale",
+            "scale_to_level": "Scale to a level",
+            "change_flavour": "Change the deployment flavour of",
+            "terminate": "Terminate",
+            "heal": "Heal",
+            "operate": "Start or stop",
+            "change_ext_conn": "Change the external connectivity of",
+            "change_vnfpkg": "Change the VNF package of",
+        }.items()
+    },
+    "vnf_instances:sync": (
+        _WRITER,
+        "Synchronize a VNF instance with its VIM.",
+        (f"POST {_INSTANCE}/sync",),
+    ),
+    "vnf_lcm_op_occs:index": (
+        _READER,
+        "List lifecycle operations.",
+        (f"GET {_OP_OCCS}",),
+    ),
+    "vnf_lcm_op_occs:show": (
+        _READER,
+        "Read a lifecycle operation.",
+        (f"GET {_OP_OCC}",),
+    ),
+    "vnf_lcm_op_occs:plan": (
+        _READER,
+        "Read the plan of a lifecycle operation.",
+        (f"GET {_OP_OCC}/plan",),
+    ),
+    **{
+        f"vnf_lcm_op_occs:{task}": (
+            _WRITER,
+            f"{text} a lifecycle operation.",
+            (f"POST {_OP_OCC}/{task}",),
+        )
+        for task, text in {
+            "retry": "Retry",
+            "rollback": "Roll back",
+            "fail": "Fail",
+            "cancel": "Cancel",
+        }.items()
+    },
+    "subscriptions:index": (
+        _READER,
+        "List subscriptions.",
+        (f"GET {_SUBSCRIPTIONS}",),
+    ),
+    "subscriptions:show": (
+        _READER,
+        "Read a subscription, without its credentials.",
+        (f"GET {_SUBSCRIPTIONS}/{{id}}",),
+    ),
+    "subscriptions:create": (
+        _WRITER,
+        (
+            "Subscribe to lifecycle changes. The service sends requests to the "
+            "callback URI that the client chooses."
+        ),
+        (f"POST {_SUBSCRIPTIONS}",),
+    ),
+    "subscriptions:delete": (
+        _WRITER,
+        "Delete a subscription.",
+        (f"DELETE {_SUBSCRIPTIONS}/{{id}}",),
+    ),
+    "vnf_packages:index": (
+        _READER,
+        "List VNF packages.",
+        (f"GET {_PACKAGES}",),
+    ),
+    "vnf_packages:show": (
+        _SHARED_READER,
+        "Read a VNF package.",
+        (f"GET {_PACKAGE}",),
+    ),
+    "vnf_packages:create": (
+        _WRITER,
+        "Create a VNF package.",
+        (f"POST {_PACKAGES}",),
+    ),
+    "vnf_packages:update": (
+        _WRITER,
+        "Enable or disable a VNF package, or change its user data.",
+        (f"PATCH {_PACKAGE}",),
+    ),
+    "vnf_packages:delete": (
+        _WRITER,
+        "Delete a VNF package.",
+        (f"DELETE {_PACKAGE}",),
+    ),
+    "vnf_packages:upload": (
+        _WRITER,
+        "Upload the content of a VNF package.",
+        (f"PUT {_CONTENT}",),
+    ),
+    "vnf_packages:upload_from_uri": (
+        _WRITER,
+        "Have the service fetch the content of a VNF package.",
+        (f"POST {_CONTENT}/upload_from_uri",),
+    ),
+    "vnf_packages:download": (
+        _SHARED_READER,
+        "Read the content of a VNF package.",
+        (f"GET {_CONTENT}", f"HEAD {_CONTENT}"),
+    ),
+    "vnf_packages:vnfd": (
+        _SHARED_READER,
+        "Read the VNFD of a VNF package.",
+        (f"GET {_PACKAGE}/vnfd",),
+    ),
+    "vnf_packages:artifact": (
+        _SHARED_READER,
+        "Read an artifact of a VNF package.",
+        (
+            f"GET {_PACKAGE}/artifacts/{{path}}",
+            f"HEAD {_PACKAGE}/artifacts/{{path}}",
+        ),
+    ),
+    "vims:index": (_READER, "List VIMs.", (f"GET {_VIMS}",)),
+    "vims:show": (
+        _SHARED_READER,
+        "Read a VIM, without its secrets.",
+        (f"GET {_VIMS}/{{id}}",),
+    ),
+    "vims:create": (_WRITER, "Register a VIM.", (f"POST {_VIMS}",)),
+    "vims:update": (_WRITER, "Change a VIM.", (f"PUT {_VIMS}/{{id}}",)),
+    "vims:delete": (_WRITER, "Delete a VIM.", (f"DELETE {_VIMS}/{{id}}",)),
+}
+
+
+def _operation(call: str) -> policy.Operation:
+    """Return the documentation of an operation, from its method and path."""
+    method, path = call.split()
+    return {"method": method, "path": path}
+
+
+RULES: Final[tuple[policy.RuleDefault, ...]] = (
+    *(
+        policy.RuleDefault(name, check, description=text)
+        for name, (check, text) in _PERSONAS.items()
+    ),
     policy.RuleDefault(
         ALL_PROJECTS,
-        "role:admin or role:service",
-        description="Use the resources of all projects; without it, those of "
-        "other projects do not exist for a client.",
+        "rule:admin_or_service",
+        description="Use the resources of all projects. For all other "
+        "clients, those of other projects do not exist.",
     ),
-    policy.RuleDefault(
-        LCM_READ,
-        READER,
-        description="Read VNF instances and their lifecycle operations.",
-    ),
-    policy.RuleDefault(
-        LCM_WRITE,
-        WRITER,
-        description="Create and delete VNF instances, start lifecycle "
-        "operations, and retry, roll back, fail or cancel them.",
-    ),
-    policy.RuleDefault(
-        SUBSCRIPTION_READ,
-        READER,
-        description="Read subscriptions, without their credentials.",
-    ),
-    policy.RuleDefault(
-        SUBSCRIPTION_WRITE,
-        WRITER,
-        description="Create and delete subscriptions to lifecycle changes. "
-        "The service sends requests to the callback URI that the client "
-        "chooses.",
-    ),
-    policy.RuleDefault(PACKAGE_READ, READER, description="Read VNF packages."),
-    policy.RuleDefault(
-        PACKAGE_WRITE,
-        WRITER,
-        description="Onboard, change and delete VNF packages.",
-    ),
-    policy.RuleDefault(
-        VIM_READ, READER, description="Read VIMs, without their secrets."
-    ),
-    policy.RuleDefault(
-        VIM_WRITE, WRITER, description="Register, change and delete VIMs."
+    *(
+        policy.DocumentedRuleDefault(
+            PREFIX + name,
+            check,
+            text,
+            list(map(_operation, operations)),
+        )
+        for name, (check, text, operations) in _TASKS.items()
     ),
 )
 
@@ -70,9 +260,31 @@ def list_rules() -> Iterable[policy.RuleDefault]:
     return RULES
 
 
+def rule_of(task: str) -> str:
+    """Return the name of the rule of a task, such as ``vims:create``.
+
+    :raises ValueError: there is no such task
+    """
+    if task not in _TASKS:
+        raise ValueError(f"no policy rule for {task}")
+    return PREFIX + task
+
+
 def enforcer(conf: cfg.ConfigOpts) -> policy.Enforcer:
-    """Create the policy enforcer of a process."""
+    """Create the policy enforcer of a process.
+
+    :raises VnfmError: the policy file has rules of an earlier release
+    """
     opts.set_defaults(conf, policy_file="policy.yaml")
     rule_enforcer = policy.Enforcer(conf)
     rule_enforcer.register_defaults(RULES)
+    rule_enforcer.load_rules()
+    found = sorted(set(REMOVED).intersection(rule_enforcer.file_rules))
+    if found:
+        raise errors.VnfmError(
+            f"{conf.oslo_policy.policy_file}: the rules {', '.join(found)} "
+            "of an earlier release have no effect any more. Replace them by "
+            f"the rules of tasks, such as {PREFIX}vnf_instances:scale; "
+            "oslopolicy-sample-generator --namespace tacker_cnf lists them."
+        )
     return rule_enforcer

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from tacker_cnf import errors
-from tacker_cnf.api import http, links, openapi_parameters, policies, query
+from tacker_cnf.api import http, links, openapi_parameters, query
 from tacker_cnf.api.conditional_requests import preconditions_from_request
 from tacker_cnf.services.subscriptions import COMPARABLE, SubscriptionService
 from tacker_cnf.sol.subscription import (
@@ -24,7 +24,7 @@ class Subscriptions:
 
     @http.endpoint(
         201,
-        rule=policies.SUBSCRIPTION_WRITE,
+        rule="subscriptions:create",
         response=LccnSubscription,
         other_statuses=(303,),
         parameters=(openapi_parameters.IDEMPOTENCY_KEY,),
@@ -43,7 +43,7 @@ class Subscriptions:
 
     @http.endpoint(
         200,
-        rule=policies.SUBSCRIPTION_READ,
+        rule="subscriptions:index",
         response=list[LccnSubscription],
         parameters=(openapi_parameters.FILTER, openapi_parameters.MARKER),
         response_headers=(openapi_parameters.LINK,),
@@ -60,13 +60,13 @@ class Subscriptions:
                 for position, value in found
             )
 
-    @http.endpoint(200, rule=policies.SUBSCRIPTION_READ)
+    @http.endpoint(200, rule="subscriptions:show")
     def get(self, subscription_id: str) -> LccnSubscription:
         """Read a subscription."""
         subscription = self._subscriptions.get(http.caller(), subscription_id)
         return links.with_subscription_links(subscription, http.base_url())
 
-    @http.endpoint(204, rule=policies.SUBSCRIPTION_WRITE)
+    @http.endpoint(204, rule="subscriptions:delete")
     def delete(self, subscription_id: str) -> None:
         """Delete a subscription."""
         self._subscriptions.delete(http.caller(), subscription_id)

@@ -7,7 +7,7 @@ import msgspec
 import pecan
 
 from tacker_cnf import errors
-from tacker_cnf.api import http, links, openapi_parameters, policies
+from tacker_cnf.api import http, links, openapi_parameters
 from tacker_cnf.services.vims import NewVim, Vim, VimChange, VimService
 
 
@@ -49,7 +49,7 @@ class VimResource:
 
     @http.endpoint(
         201,
-        rule=policies.VIM_WRITE,
+        rule="vims:create",
         response_headers=(openapi_parameters.LOCATION,),
         error_types=_REACHABILITY_ERRORS,
     )
@@ -59,9 +59,7 @@ class VimResource:
         http.set_location(links.vim(vim.id))
         return VimBody(vim)
 
-    @http.endpoint(
-        200, rule=policies.VIM_READ, parameters=openapi_parameters.VIMS
-    )
+    @http.endpoint(200, rule="vims:index", parameters=openapi_parameters.VIMS)
     def get_all(self) -> VimsBody:
         """List VIMs."""
         query = pecan.request.GET
@@ -78,16 +76,14 @@ class VimResource:
             ]
         )
 
-    @http.endpoint(200, rule=policies.VIM_READ)
+    @http.endpoint(200, rule="vims:show")
     def get(self, vim_id: str) -> VimBody:
         """Read a VIM."""
         return VimBody(
             self._vims.get(http.caller(), _strip_json_suffix(vim_id))
         )
 
-    @http.endpoint(
-        200, rule=policies.VIM_WRITE, error_types=_REACHABILITY_ERRORS
-    )
+    @http.endpoint(200, rule="vims:update", error_types=_REACHABILITY_ERRORS)
     def put(self, vim_id: str, body: VimChangeBody) -> VimBody:
         """Change a VIM."""
         return VimBody(
@@ -96,9 +92,7 @@ class VimResource:
             )
         )
 
-    @http.endpoint(
-        204, rule=policies.VIM_WRITE, error_types=(errors.Conflict,)
-    )
+    @http.endpoint(204, rule="vims:delete", error_types=(errors.Conflict,))
     def delete(self, vim_id: str) -> None:
         """Delete a VIM that no VNF instance uses."""
         self._vims.delete(http.caller(), _strip_json_suffix(vim_id))

@@ -10,7 +10,6 @@ from tacker_cnf.api import (
     http,
     links,
     openapi_parameters,
-    policies,
     query,
 )
 from tacker_cnf.api.conditional_requests import preconditions_from_request
@@ -75,7 +74,7 @@ class VnfInstances:
 
     @http.endpoint(
         201,
-        rule=policies.LCM_WRITE,
+        rule="vnf_instances:create",
         parameters=(openapi_parameters.IDEMPOTENCY_KEY,),
         response_headers=(openapi_parameters.LOCATION,),
         error_types=(errors.Conflict, errors.Unprocessable, errors.PeerFailed),
@@ -90,7 +89,7 @@ class VnfInstances:
 
     @http.endpoint(
         200,
-        rule=policies.LCM_READ,
+        rule="vnf_instances:index",
         response=list[VnfInstance],
         **openapi_parameters.PAGES,
     )
@@ -106,7 +105,7 @@ class VnfInstances:
 
     @http.endpoint(
         200,
-        rule=policies.LCM_READ,
+        rule="vnf_instances:show",
         response=VnfInstance,
         **openapi_parameters.CONDITIONAL,
     )
@@ -119,7 +118,7 @@ class VnfInstances:
 
     @http.endpoint(
         202,
-        rule=policies.LCM_WRITE,
+        rule="vnf_instances:update",
         accepts=(http.MERGE_PATCH, http.JSON),
         **_PACKAGE_TASK,
     )
@@ -140,7 +139,7 @@ class VnfInstances:
 
     @http.endpoint(
         204,
-        rule=policies.LCM_WRITE,
+        rule="vnf_instances:delete",
         parameters=(openapi_parameters.IF_MATCH,),
         error_types=(errors.Conflict, errors.PreconditionFailed),
     )
@@ -165,7 +164,7 @@ class VnfInstances:
 
     @http.endpoint(
         202,
-        rule=policies.LCM_WRITE,
+        rule="vnf_instances:sync",
         parameters=(openapi_parameters.IF_MATCH,),
         error_types=(errors.Conflict, errors.PreconditionFailed),
     )
@@ -199,7 +198,7 @@ def _task_handler(task: str, operation: Operation[Any]) -> Handler:
     names_package = "vnfd_id" in operation.request_type.__struct_fields__
     return http.endpoint(
         202,
-        rule=policies.LCM_WRITE,
+        rule=f"vnf_instances:{task}",
         body=operation.request_type,
         **(_PACKAGE_TASK if names_package else _TASK),
     )(post)

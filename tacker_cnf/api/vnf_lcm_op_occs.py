@@ -8,7 +8,6 @@ from tacker_cnf.api import (
     http,
     links,
     openapi_parameters,
-    policies,
     query,
 )
 from tacker_cnf.api.conditional_requests import preconditions_from_request
@@ -60,7 +59,7 @@ class VnfLcmOpOccs:
 
     @http.endpoint(
         200,
-        rule=policies.LCM_READ,
+        rule="vnf_lcm_op_occs:index",
         response=list[VnfLcmOpOcc],
         **openapi_parameters.PAGES,
     )
@@ -78,7 +77,7 @@ class VnfLcmOpOccs:
 
     @http.endpoint(
         200,
-        rule=policies.LCM_READ,
+        rule="vnf_lcm_op_occs:show",
         response=VnfLcmOpOcc,
         **openapi_parameters.CONDITIONAL,
     )
@@ -90,7 +89,7 @@ class VnfLcmOpOccs:
         )
 
     @http.endpoint(
-        200, rule=policies.LCM_READ, render=plan_text.render_executed
+        200, rule="vnf_lcm_op_occs:plan", render=plan_text.render_executed
     )
     def get_plan(self, op_occ_id: str) -> VnfPlan:
         """Read the plan of a lifecycle operation: what was planned, and at the
@@ -98,7 +97,7 @@ class VnfLcmOpOccs:
         """
         return self._plans.get(http.caller(), op_occ_id)
 
-    @http.endpoint(202, rule=policies.LCM_WRITE, **_PLANNED_TASK)
+    @http.endpoint(202, rule="vnf_lcm_op_occs:retry", **_PLANNED_TASK)
     def post_retry(self, op_occ_id: str) -> VnfPlan | None:
         """Retry a failed operation."""
         caller, preconditions = http.caller(), preconditions_from_request()
@@ -107,7 +106,7 @@ class VnfLcmOpOccs:
         self._operations.retry(caller, op_occ_id, preconditions)
         return None
 
-    @http.endpoint(202, rule=policies.LCM_WRITE, **_PLANNED_TASK)
+    @http.endpoint(202, rule="vnf_lcm_op_occs:rollback", **_PLANNED_TASK)
     def post_rollback(self, op_occ_id: str) -> VnfPlan | None:
         """Roll back a failed operation."""
         caller, preconditions = http.caller(), preconditions_from_request()
@@ -116,7 +115,7 @@ class VnfLcmOpOccs:
         self._operations.rollback(caller, op_occ_id, preconditions)
         return None
 
-    @http.endpoint(200, rule=policies.LCM_WRITE, **_TASK)
+    @http.endpoint(200, rule="vnf_lcm_op_occs:fail", **_TASK)
     def post_fail(self, op_occ_id: str) -> VnfLcmOpOcc:
         """Mark a failed operation as finally failed."""
         op_occ = self._operations.fail(
@@ -124,7 +123,7 @@ class VnfLcmOpOccs:
         )
         return _to_response(op_occ, http.base_url())
 
-    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
+    @http.endpoint(202, rule="vnf_lcm_op_occs:cancel", **_TASK)
     def post_cancel(self, op_occ_id: str, body: CancelMode) -> None:
         """Cancel an operation that has not ended."""
         self._operations.cancel(

@@ -12,7 +12,6 @@ from tacker_cnf.api import (
     http,
     links,
     openapi_parameters,
-    policies,
     query,
 )
 from tacker_cnf.api.conditional_requests import preconditions_from_request
@@ -61,7 +60,7 @@ class VnfPackages:
 
     @http.endpoint(
         201,
-        rule=policies.PACKAGE_WRITE,
+        rule="vnf_packages:create",
         parameters=(openapi_parameters.IDEMPOTENCY_KEY,),
         response_headers=(openapi_parameters.LOCATION,),
         error_types=(errors.DuplicateRequest, errors.IdempotencyKeyReused),
@@ -76,7 +75,7 @@ class VnfPackages:
 
     @http.endpoint(
         200,
-        rule=policies.PACKAGE_READ,
+        rule="vnf_packages:index",
         response=list[VnfPkgInfo],
         **openapi_parameters.PAGES,
     )
@@ -90,7 +89,7 @@ class VnfPackages:
                 for position, package in found
             )
 
-    @http.endpoint(200, rule=policies.PACKAGE_READ)
+    @http.endpoint(200, rule="vnf_packages:show")
     def get(self, package_id: str) -> VnfPkgInfo:
         """Read a VNF package."""
         package = self._packages.get(http.caller(), package_id)
@@ -98,7 +97,7 @@ class VnfPackages:
 
     @http.endpoint(
         200,
-        rule=policies.PACKAGE_WRITE,
+        rule="vnf_packages:update",
         accepts=(http.MERGE_PATCH, http.JSON),
         error_types=(errors.Conflict,),
     )
@@ -110,7 +109,7 @@ class VnfPackages:
         return body
 
     @http.endpoint(
-        204, rule=policies.PACKAGE_WRITE, error_types=(errors.Conflict,)
+        204, rule="vnf_packages:delete", error_types=(errors.Conflict,)
     )
     def delete(self, package_id: str) -> None:
         """Delete a VNF package that is disabled and not in use."""
@@ -118,7 +117,7 @@ class VnfPackages:
 
     @http.endpoint(
         202,
-        rule=policies.PACKAGE_WRITE,
+        rule="vnf_packages:upload",
         accepts=_UPLOADS,
         error_types=(errors.Conflict,),
     )
@@ -127,7 +126,9 @@ class VnfPackages:
         self._packages.onboard(http.caller(), package_id, *http.upload())
 
     @http.endpoint(
-        202, rule=policies.PACKAGE_WRITE, error_types=(errors.Conflict,)
+        202,
+        rule="vnf_packages:upload_from_uri",
+        error_types=(errors.Conflict,),
     )
     def post_upload(
         self, package_id: str, body: UploadVnfPackageFromUriRequest
@@ -136,7 +137,10 @@ class VnfPackages:
         self._packages.request_upload(http.caller(), package_id, body)
 
     @http.endpoint(
-        200, rule=policies.PACKAGE_READ, produces=(http.ZIP,), **_FILE_RESPONSE
+        200,
+        rule="vnf_packages:download",
+        produces=(http.ZIP,),
+        **_FILE_RESPONSE,
     )
     def get_content(self, package_id: str) -> Any:
         """Download the content of a VNF package, as it was uploaded."""
@@ -145,7 +149,7 @@ class VnfPackages:
 
     @http.endpoint(
         200,
-        rule=policies.PACKAGE_READ,
+        rule="vnf_packages:vnfd",
         produces=(http.ZIP, http.TEXT),
         **_FILE_RESPONSE,
     )
@@ -184,7 +188,7 @@ class VnfPackages:
 
     @http.endpoint(
         200,
-        rule=policies.PACKAGE_READ,
+        rule="vnf_packages:artifact",
         produces=(http.BINARY, http.JSON),
         **_FILE_RESPONSE,
     )

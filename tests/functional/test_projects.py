@@ -1,10 +1,13 @@
 """The resources of a project do not exist for clients of another."""
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
+from tacker_cnf.api import middleware, policies
+from tacker_cnf.db import models
 from tests.fixtures import untrusted
 from tests.fixtures.http_receiver import HttpReceiver
 from tests.fixtures.projects import OWNER, UNTRUSTED, Projects
@@ -86,9 +89,10 @@ class TestUntrustedClient(ProjectsCase):
         document = self.vnfm.call("GET", "/openapi.json").json
         before = self.everything()
         self.vnfm.become(UNTRUSTED)
-        self.assertEqual(
-            {}, untrusted.walk(document, self.owned, self.vnfm.call)
-        )
+        walk = untrusted.walk(document, self.owned, self.vnfm.call)
+        self.assertEqual({}, walk.wrong)
+        self.assertEqual(set(untrusted.routes(document)), walk.sent)
+        self.assertTrue(walk.sent)
         self.vnfm.become(OWNER)
         self.assertEqual(before, self.everything())
 
@@ -325,3 +329,89 @@ class TestAdministrators(ProjectsCase):
         self.assert_problem(
             403, self.vnfm.call("GET", INSTANCES), "has no project"
         )
+
+
+class TestPolicies(ProjectsCase):
+    def write_policy(self, **rules: str) -> None:
+        """Override rules of tasks, and start the API again."""
+        path = Path(self.vnfm.state_path) / "policy.yaml"
+        lines = [
+            f'"os_nfv_orchestration_api:{task.replace("__", ":")}": "{check}"'
+            for task, check in rules.items()
+        ]
+        path.write_text("\n".join(lines))
+        self.vnfm.restart_api()
+
+    def test_each_operation_has_a_rule(self) -> None:
+        document = self.vnfm.call("GET", "/openapi.json").json
+        documented = {
+            (operation["method"], operation["path"])
+            for rule in policies.RULES
+            for operation in getattr(rule, "operations", ())
+        }
+        expected = {
+            (method, path)
+            for method, path in untrusted.routes(document)
+            if not middleware.is_public(path)
+        }
+        self.assertEqual(set(), expected - documented)
+
+    def test_a_rule_is_of_one_task(self) -> None:
+        self.write_policy(vnf_instances__heal="role:healer")
+        path = f"{INSTANCES}/{self.instance_id}"
+        response = self.vnfm.call("POST", f"{path}/heal", {})
+        self.assert_problem(403, response, "vnf_instances:heal")
+        self.vnfm.become(OWNER, "healer")
+        response = self.vnfm.call("POST", f"{path}/heal", {})
+        self.assertEqual(202, response.status, str(response.content))
+        self.vnfm.wait_operation(response.headers["Location"])
+        terminate = {"terminationType": "FORCEFUL"}
+        response = self.vnfm.call("POST", f"{path}/terminate", terminate)
+        self.assert_problem(403, response, "vnf_instances:terminate")
+
+    def test_a_rule_is_checked_for_the_resource(self) -> None:
+        self.write_policy(vnf_instances__terminate="user_id:%(user_id)s")
+        path = f"{INSTANCES}/{self.instance_id}/terminate"
+        body = {"terminationType": "FORCEFUL"}
+        self.vnfm.become(OWNER, user="another-user")
+        response = self.vnfm.call("POST", path, body)
+        self.assert_problem(403, response, "vnf_instances:terminate")
+        self.vnfm.become(OWNER)
+        self.assertEqual(202, self.vnfm.call("POST", path, body).status)
+
+    def test_a_shared_resource_is_read_and_used_but_not_changed(self) -> None:
+        with self.vnfm.parts.store.writer() as session:
+            package_id = self.owned.ids["vnf_packages"]
+            session.add(
+                models.VnfPackageShare(
+                    vnf_package_id=package_id, project_id=UNTRUSTED
+                )
+            )
+            session.add(
+                models.VimShare(vim_id=self.vim_id, project_id=UNTRUSTED)
+            )
+        self.vnfm.become(UNTRUSTED)
+        package, vim = f"{PACKAGES}/{package_id}", f"{VIMS}/{self.vim_id}"
+        for path in (package, f"{package}/package_content", vim):
+            self.assertEqual(200, self.vnfm.call("GET", path).status, path)
+        disabled = {"operationalState": "DISABLED"}
+        for method, path, body in (
+            ("PATCH", package, disabled),
+            ("DELETE", package, None),
+            ("PUT", vim, {"vim": {"description": "mine"}}),
+            ("DELETE", vim, None),
+        ):
+            response = self.vnfm.call(method, path, body)
+            self.assert_problem(403, response, "does not allow")
+        instance_id = self.vnfm.create(self.vnfd_id)
+        end = self.vnfm.run(
+            instance_id,
+            "instantiate",
+            {
+                "flavourId": "simple",
+                "vimConnectionInfo": {"vim1": {"vimId": self.vim_id}},
+            },
+        )
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        self.vnfm.become(OWNER)
+        self.assert_problem(409, self.vnfm.call("DELETE", vim))
