@@ -17,30 +17,17 @@ from tacker_cnf.testing.vnf_operation import Target
 from tests.fixtures.cluster import Cluster
 from tests.fixtures.driver_target import UnpackedSample
 from tests.fixtures.ports import ReservedPort
-from tests.fixtures.sample_driver import DirectoryDriver
+from tests.fixtures.sample_driver import (
+    DirectoryDriver,
+    test_directory_driver,
+)
 
 #: the manifests of flavour small
 MANIFESTS: Final = ("configmap", "secret", "deployment")
 
 
-class TestDirectoryDriver(
-    fixtures.TestWithFixtures, driver_conformance.DriverConformance
-):
-    def create_target(self) -> Target:
-        sample = self.useFixture(UnpackedSample())
-        root = sample.folder / "vim"
-        root.mkdir()
-        return Target(
-            driver=DirectoryDriver(sample.conf),
-            vim=RegisteredVim("a-vim", "directory", str(root), {}, {}, {}),
-            unreachable_url=str(root / "missing"),
-            package=sample.package,
-            request=InstantiateVnfRequest(
-                flavour_id="simple", instantiation_level_id="busy"
-            ),
-            aspect_id="web_aspect",
-            vnfc_kind="File",
-        )
+class TestDirectoryDriver(test_directory_driver.TestDirectoryDriver):
+    """The test of samples/driver, which the contributor guide shows."""
 
 
 class TestKubernetesDriver(
