@@ -179,29 +179,8 @@ class PlanService:
             grant=failed.grant,
         )
         if event is Event.ROLLBACK:
-            return self._plan_rollback(op, task.restoring(), failed)
+            return self._plan(op, task.restoring(), failed, is_rollback=True)
         return _as_retry(self._plan(op, task, failed), failed.op_occ)
-
-    def _plan_rollback(
-        self, op: LcmOperationType, task: InfraTask, failed: ClaimedOperation
-    ) -> VnfPlan:
-        """Plan a rollback; that of an instantiation is planned as a deletion,
-        with the scripts of a rollback.
-        """
-        plan = self._plan(op, task, failed)
-        if plan.is_rollback:
-            return plan
-        flavour_id = task.change.state.flavour_id
-        other, own = (
-            self._scripts(op, task.instance, flavour_id, is_rollback=undoes)
-            for undoes in (False, True)
-        )
-        scripts = dict(plan.scripts)
-        for hook in other:
-            del scripts[hook]
-        return msgspec.structs.replace(
-            plan, is_rollback=True, scripts=own | scripts
-        )
 
     def get(self, context: RequestContext, op_occ_id: str) -> VnfPlan:
         """Return the plan of the latest attempt of an operation.
@@ -232,6 +211,8 @@ class PlanService:
         op: LcmOperationType,
         task: InfraTask,
         failed: ClaimedOperation | None = None,
+        *,
+        is_rollback: bool = False,
     ) -> VnfPlan:
         """Plan what the driver of the VIM does for a task.
 
@@ -250,11 +231,11 @@ class PlanService:
         asks_nfvo = self._has_nfvo and not failed
         change = task.change
         # a rollback runs the scripts of the flavour that the VNF changed to
-        after = change.first_state if change.restores else change.state
+        after = change.first_state if is_rollback else change.state
         return VnfPlan(
             vnf_instance_id=task.instance.id,
             operation=op,
-            is_rollback=change.restores,
+            is_rollback=is_rollback,
             actions=plan.actions,
             warnings=(
                 *plan.warnings,
@@ -264,7 +245,7 @@ class PlanService:
                 op,
                 task.instance,
                 after.flavour_id,
-                is_rollback=change.restores,
+                is_rollback=is_rollback,
             )
             | dict(plan.scripts),
         )
