@@ -379,7 +379,23 @@ def _authorize(rule: str) -> None:
             )
 
     check(own)
-    client.authorize = lambda owner: None if owner == own else check(owner)
+    before = client.authorize
+
+    def authorize(owner: Owner) -> None:
+        if before is not None:
+            before(owner)
+        if owner != own:
+            check(owner)
+
+    client.authorize = authorize
+
+
+def authorize_also(task: str) -> None:
+    """Check the policy of a second task that a request contains.
+
+    :raises Forbidden: the policy does not allow the client this request
+    """
+    _authorize(policies.rule_of(task))
 
 
 def base_url() -> str:

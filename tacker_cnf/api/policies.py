@@ -49,6 +49,7 @@ _PERSONAS: Final = {
 _READER: Final = "rule:project_reader or rule:admin_or_service"
 _SHARED_READER: Final = f"rule:shared_reader or {_READER}"
 _WRITER: Final = "rule:project_member or rule:admin_or_service"
+_MANAGER: Final = "rule:project_manager or role:admin"
 
 _INSTANCES: Final = "/vnflcm/v2/vnf_instances"
 _INSTANCE: Final = f"{_INSTANCES}/{{id}}"
@@ -181,6 +182,11 @@ _TASKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
         "Enable or disable a VNF package, or change its user data.",
         (f"PATCH {_PACKAGE}",),
     ),
+    "vnf_packages:share": (
+        _MANAGER,
+        "Share a VNF package with other projects.",
+        (f"PATCH {_PACKAGE}",),
+    ),
     "vnf_packages:delete": (
         _WRITER,
         "Delete a VNF package.",
@@ -222,6 +228,11 @@ _TASKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
     ),
     "vims:create": (_WRITER, "Register a VIM.", (f"POST {_VIMS}",)),
     "vims:update": (_WRITER, "Change a VIM.", (f"PUT {_VIMS}/{{id}}",)),
+    "vims:share": (
+        _MANAGER,
+        "Share a VIM with other projects.",
+        (f"PUT {_VIMS}/{{id}}",),
+    ),
     "vims:delete": (_WRITER, "Delete a VIM.", (f"DELETE {_VIMS}/{{id}}",)),
 }
 

@@ -85,7 +85,9 @@ class VimResource:
 
     @http.endpoint(200, rule="vims:update", error_types=_REACHABILITY_ERRORS)
     def put(self, vim_id: str, body: VimChangeBody) -> VimBody:
-        """Change a VIM."""
+        """Change a VIM, or share it with other projects."""
+        if body.vim.shares:
+            http.authorize_also("vims:share")
         return VimBody(
             self._vims.change(
                 http.caller(), _strip_json_suffix(vim_id), body.vim

@@ -104,7 +104,11 @@ class VnfPackages:
     def patch(
         self, package_id: str, body: VnfPkgInfoModifications
     ) -> VnfPkgInfoModifications:
-        """Enable or disable a VNF package, or change its user data."""
+        """Enable or disable a VNF package, share it, or change its user
+        data.
+        """
+        if body.is_public is not None or body.shared_with is not None:
+            http.authorize_also("vnf_packages:share")
         self._packages.modify(http.caller(), package_id, body)
         return body
 

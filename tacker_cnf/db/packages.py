@@ -271,6 +271,18 @@ def onboard(
         raise errors.WrongState(f"VNF package {package_id} has changed.")
 
 
+def check_onboarded(package: Row) -> None:
+    """Check that a package has content.
+
+    :raises WrongState: it has none
+    """
+    if package.onboarding_state != OnboardingState.ONBOARDED:
+        raise errors.WrongState(
+            f"VNF package {package.id} is {package.onboarding_state}, "
+            "not ONBOARDED."
+        )
+
+
 def check_empty(package: Row) -> None:
     """Check that a package has no content, and is not being fetched.
 

@@ -11,7 +11,7 @@ from tacker_cnf.catalogue.download_policy import DownloadPolicy
 from tacker_cnf.catalogue.packages import Packages, empty_package
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.context import Owner, RequestContext
-from tacker_cnf.db import idempotency, listing, models, packages
+from tacker_cnf.db import idempotency, listing, models, packages, sharing
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
     Session,
@@ -25,7 +25,6 @@ from tacker_cnf.services.idempotency import run_once
 from tacker_cnf.sol.common import Checksum
 from tacker_cnf.sol.vnf_package import (
     AuthType,
-    OnboardingState,
     OperationalState,
     UploadVnfPackageFromUriRequest,
     VnfPkgInfo,
@@ -80,7 +79,7 @@ class PackageService:
 
         :raises NotFound: there is no package of this id
         """
-        return self._store.read(context, _get, package_id)
+        return self._store.read(context, _get, package_id, context.owner)
 
     @contextlib.contextmanager
     def find(
@@ -99,9 +98,11 @@ class PackageService:
         package_id: str,
         modifications: VnfPkgInfoModifications,
     ) -> None:
-        """Enable or disable a package, or change its userDefinedData.
+        """Enable or disable a package, share it, or change its
+        userDefinedData.
 
         :raises NotFound: there is no such package
+        :raises Conflict: it cannot be shared, or its sharing cannot end
         :raises WrongState: the package is not onboarded, or in this state
             already
         """
@@ -233,8 +234,14 @@ def _add(
     return package.id
 
 
-def _get(session: Session, package_id: str) -> VnfPkgInfo:
-    return _to_info(packages.get_attributes(session, package_id))
+def _get(session: Session, package_id: str, client: Owner) -> VnfPkgInfo:
+    attributes = packages.get_attributes(session, package_id)
+    if attributes["project_id"] == client.project_id:
+        package = session.get_one(models.VnfPackage, package_id)
+        attributes["shared_with"] = tuple(
+            sharing.list_projects(session, package)
+        )
+    return _to_info(attributes)
 
 
 def _check_empty(session: Session, package_id: str) -> None:
@@ -255,6 +262,17 @@ def _modify(
     if modifications.operational_state is not None:
         _check_change(package, modifications.operational_state)
         package.operational_state = modifications.operational_state
+    if (
+        modifications.is_public is not None
+        or modifications.shared_with is not None
+    ):
+        packages.check_onboarded(package)
+        sharing.share(
+            session,
+            package,
+            is_public=modifications.is_public,
+            projects=modifications.shared_with,
+        )
     if modifications.user_defined_data is not None:
         package.user_defined_data = merge.patched(
             package.user_defined_data, modifications.user_defined_data
@@ -276,11 +294,7 @@ def _delete(session: Session, package_id: str) -> str | None:
 def _check_change(
     package: models.VnfPackage, new_state: OperationalState
 ) -> None:
-    if package.onboarding_state != OnboardingState.ONBOARDED:
-        raise errors.WrongState(
-            f"VNF package {package.id} is {package.onboarding_state}, "
-            "not ONBOARDED."
-        )
+    packages.check_onboarded(package)
     if package.operational_state == new_state:
         raise errors.WrongState(
             f"VNF package {package.id} is {new_state} already."

@@ -2,13 +2,14 @@
 
 import datetime
 import uuid
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.context import Owner, RequestContext
-from tacker_cnf.db import models, vims
+from tacker_cnf.db import models, sharing, vims
 from tacker_cnf.db.session import (
     DuplicateEntry,
     ReferenceError,  # noqa: A004
@@ -19,7 +20,7 @@ from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import redaction
 from tacker_cnf.lcm.secret_names import is_secret_access
 from tacker_cnf.services.vim_connections import VimConnections
-from tacker_cnf.sol.base import Name
+from tacker_cnf.sol.base import Name, ProjectId
 
 #: keys of auth_cred by which the certificate of a VIM is verified
 VERIFICATION_KEYS: Final = ("cert_verify", "ssl_ca_cert")
@@ -54,6 +55,15 @@ class VimChange(msgspec.Struct, kw_only=True, frozen=True):
     vim_project: dict[str, Any] | None = None
     is_default: bool | None = None
     extra: dict[str, Any] | None = None
+    #: whether all projects may read and use it
+    is_public: bool | None = None
+    #: the other projects that may read and use it
+    shared_with: list[ProjectId] | None = None
+
+    @property
+    def shares(self) -> bool:
+        """Whether it changes which projects may use the VIM."""
+        return self.is_public is not None or self.shared_with is not None
 
 
 class Vim(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +83,9 @@ class Vim(msgspec.Struct, frozen=True, kw_only=True):
     extra: dict[str, Any]
     created_at: datetime.datetime
     updated_at: datetime.datetime | None
+    is_public: bool = False
+    #: shown to its project, by a request for this VIM
+    shared_with: list[str] = []
 
 
 class VimService:
@@ -104,7 +117,7 @@ class VimService:
 
         :raises NotFound: no VIM has this id
         """
-        return _value(self._store.read(context, vims.get, vim_id))
+        return self._store.read(context, _get, vim_id, context.owner)
 
     def find(
         self,
@@ -133,8 +146,8 @@ class VimService:
             _apply(vim, requested)  # a copy of the row
             self._check_reachable(vim)
         try:
-            return _value(
-                self._store.write(context, _change, vim_id, requested)
+            return self._store.write(
+                context, _change, vim_id, requested, context.owner
             )
         except DuplicateEntry:
             raise _name_conflict(requested.name) from None
@@ -194,13 +207,29 @@ def _new_row(requested: NewVim, vim_id: str, owner: Owner) -> models.Vim:
     )
 
 
-def _change(session: Session, vim_id: str, requested: VimChange) -> models.Vim:
+def _get(session: Session, vim_id: str, client: Owner) -> Vim:
+    vim = vims.get(session, vim_id)
+    if vim.project_id != client.project_id:
+        return _value(vim)
+    return _value(vim, sharing.list_projects(session, vim))
+
+
+def _change(
+    session: Session, vim_id: str, requested: VimChange, client: Owner
+) -> Vim:
     vim = vims.get(session, vim_id)
     if requested.is_default:
         vims.demote_default(session, vim.project_id)
     _apply(vim, requested)
+    if requested.shares:
+        sharing.share(
+            session,
+            vim,
+            is_public=requested.is_public,
+            projects=requested.shared_with,
+        )
     vim.updated_at = datetime.datetime.now(datetime.UTC)
-    return vim
+    return _get(session, vim_id, client)
 
 
 def _delete(session: Session, vim_id: str) -> None:
@@ -227,7 +256,7 @@ def _apply(vim: models.Vim, requested: VimChange) -> None:
         )
     for name in VimChange.__struct_fields__:
         value = getattr(requested, name)
-        if value is None:
+        if value is None or name in {"is_public", "shared_with"}:
             continue
         if name == "auth_cred" and not changes_receiver:
             value = {**vim.auth_cred, **value}
@@ -236,7 +265,7 @@ def _apply(vim: models.Vim, requested: VimChange) -> None:
         setattr(vim, name, value)
 
 
-def _value(vim: models.Vim) -> Vim:
+def _value(vim: models.Vim, shared_with: Sequence[str] = ()) -> Vim:
     return Vim(
         id=vim.id,
         name=vim.name,
@@ -252,4 +281,6 @@ def _value(vim: models.Vim) -> Vim:
         extra=redaction.without_secrets(vim.extra),
         created_at=vim.created_at,
         updated_at=vim.updated_at,
+        is_public=vim.is_public,
+        shared_with=list(shared_with),
     )

@@ -9,6 +9,8 @@ import msgspec
 #: a display name, stored in a column
 Name = Annotated[str, msgspec.Meta(max_length=255)]
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+#: the id of a project of Keystone
+ProjectId = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 DateTime = Annotated[dt.datetime, msgspec.Meta(tz=True)]
 KeyValuePairs = dict[str, Any]
 T = TypeVar("T")

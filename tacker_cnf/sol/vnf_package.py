@@ -9,6 +9,7 @@ from tacker_cnf.sol.base import (
     DateTime,
     Identifier,
     KeyValuePairs,
+    ProjectId,
     SolType,
     utc_seconds,
 )
@@ -176,7 +177,7 @@ class VnfPkgInfo(SolType):
     #: extension: whether all projects may read and use it
     is_public: bool = False
     #: extension: other projects that may read and use it
-    shared_with: tuple[Identifier, ...] = ()
+    shared_with: tuple[ProjectId, ...] = ()
     links: VnfPkgInfoLinks | None = msgspec.field(default=None, name="_links")
 
 
@@ -194,9 +195,13 @@ class VnfPkgInfoModifications(SolType):
 
     operational_state: OperationalState | None = None
     user_defined_data: KeyValuePairs | None = None
+    #: extension: whether all projects may read and use it
+    is_public: bool | None = None
+    #: extension: the other projects that may read and use it
+    shared_with: tuple[ProjectId, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.operational_state is None and self.user_defined_data is None:
+        if all(getattr(self, n) is None for n in self.__struct_fields__):
             raise ValueError(
                 "operationalState, userDefinedData or both are required"
             )

@@ -7,7 +7,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from tacker_cnf.api import middleware, policies
-from tacker_cnf.db import models
 from tests.fixtures import untrusted
 from tests.fixtures.http_receiver import HttpReceiver
 from tests.fixtures.projects import OWNER, UNTRUSTED, Projects
@@ -380,18 +379,11 @@ class TestPolicies(ProjectsCase):
         self.assertEqual(202, self.vnfm.call("POST", path, body).status)
 
     def test_a_shared_resource_is_read_and_used_but_not_changed(self) -> None:
-        with self.vnfm.parts.store.writer() as session:
-            package_id = self.owned.ids["vnf_packages"]
-            session.add(
-                models.VnfPackageShare(
-                    vnf_package_id=package_id, project_id=UNTRUSTED
-                )
-            )
-            session.add(
-                models.VimShare(vim_id=self.vim_id, project_id=UNTRUSTED)
-            )
-        self.vnfm.become(UNTRUSTED)
+        package_id = self.owned.ids["vnf_packages"]
         package, vim = f"{PACKAGES}/{package_id}", f"{VIMS}/{self.vim_id}"
+        self.vnfm.become(OWNER, "manager", "member")
+        self.share([UNTRUSTED])
+        self.vnfm.become(UNTRUSTED)
         for path in (package, f"{package}/package_content", vim):
             self.assertEqual(200, self.vnfm.call("GET", path).status, path)
         disabled = {"operationalState": "DISABLED"}
@@ -415,3 +407,49 @@ class TestPolicies(ProjectsCase):
         self.assertEqual("COMPLETED", end["operationState"], end)
         self.vnfm.become(OWNER)
         self.assert_problem(409, self.vnfm.call("DELETE", vim))
+        # it stays shared while it is used
+        self.vnfm.become(OWNER, "manager", "member")
+        for method, path, body in self.sharing([]):
+            self.assert_problem(409, self.vnfm.call(method, path, body))
+        shown = self.vnfm.call("GET", package).json
+        self.assertEqual([UNTRUSTED], shown["sharedWith"])
+
+    def sharing(self, projects: list[str]) -> list[tuple[str, str, Any]]:
+        """Return the requests that share the package and the VIM."""
+        package = f"{PACKAGES}/{self.owned.ids['vnf_packages']}"
+        vim = {"vim": {"shared_with": projects}}
+        return [
+            ("PATCH", package, {"sharedWith": projects}),
+            ("PUT", f"{VIMS}/{self.vim_id}", vim),
+        ]
+
+    def share(self, projects: list[str]) -> None:
+        for method, path, body in self.sharing(projects):
+            response = self.vnfm.call(method, path, body)
+            self.assertEqual(200, response.status, str(response.content))
+
+    def test_a_member_does_not_share(self) -> None:
+        for method, path, body in self.sharing([UNTRUSTED]):
+            response = self.vnfm.call(method, path, body)
+            self.assert_problem(403, response, ":share")
+
+    def test_no_project_gets_two_packages_of_a_vnfd(self) -> None:
+        self.vnfm.become(UNTRUSTED)
+        self.vnfm.onboard(self.csar)
+        self.vnfm.become(OWNER, "manager", "member")
+        path = f"{PACKAGES}/{self.owned.ids['vnf_packages']}"
+        for body in ({"sharedWith": [UNTRUSTED]}, {"isPublic": True}):
+            response = self.vnfm.call("PATCH", path, body)
+            self.assert_problem(409, response, self.vnfd_id)
+        response = self.vnfm.call("PATCH", path, {"sharedWith": ["c"]})
+        self.assertEqual(200, response.status, str(response.content))
+
+    def test_a_public_resource_is_of_all_projects(self) -> None:
+        self.vnfm.become(OWNER, "manager", "member")
+        path = f"{VIMS}/{self.vim_id}"
+        body = {"vim": {"is_public": True}}
+        self.assertEqual(200, self.vnfm.call("PUT", path, body).status)
+        self.vnfm.become("any-project", "reader")
+        shown = self.vnfm.call("GET", path).json["vim"]
+        self.assertTrue(shown["is_public"])
+        self.assertEqual([], shown["shared_with"])
