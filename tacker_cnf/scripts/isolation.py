@@ -26,8 +26,6 @@ TEMPORARY: Final = "/tmp"  # noqa: S108  # nosec B108
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  # nosec B108
 #: working directory in the sandbox
 HOME: Final = f"{TEMPORARY}/home"
-#: directory in the sandbox that outlasts the process
-STATE: Final = "/state"
 #: seconds to start the sandbox once, which shows whether it is available
 PROBE_TIMEOUT_S: Final = 30
 #: maximum length of bubblewrap's own error in ours
@@ -60,7 +58,7 @@ class Sandbox:
 
     #: path in the sandbox -> directory
     packages: Mapping[str, Path]
-    #: directory that the process may write to
+    #: directory that the process may write to, at the same path
     state: Path | None = None
     #: further paths, at the same place
     readable: Sequence[str] = ()
@@ -118,6 +116,7 @@ def command(sandbox: Sandbox) -> list[str]:
     sandbox, as its process 1.
     """
     size = str(sandbox.max_disk_bytes)
+    hidden = _hidden(sandbox)
     return [
         PROGRAM,
         *("--unshare-user", "--disable-userns", "--unshare-pid"),
@@ -129,13 +128,20 @@ def command(sandbox: Sandbox) -> list[str]:
         *_system(network=sandbox.network),
         *_bind("--ro-bind", [*_own_code(), *sandbox.readable]),
         *_bind("--bind", sandbox.writable),
-        *_hide(sandbox),
+        *_cover(hidden),
         *(
             argument
             for target, tree in sandbox.packages.items()
             for argument in ("--ro-bind", str(tree), target)
         ),
-        *(("--bind", str(sandbox.state), STATE) if sandbox.state else ()),
+        *_bind("--bind", [str(sandbox.state)] if sandbox.state else ()),
+        # not before, as the state directory may be in one of them
+        *(
+            argument
+            for path in hidden
+            if Path(path).is_dir()
+            for argument in ("--remount-ro", path)
+        ),
         # the superuser of the host may write to /proc/sys without capabilities
         *("--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"),
         *("--size", size, "--tmpfs", SHARED_MEMORY),
@@ -182,16 +188,24 @@ def _own_code() -> Sequence[str]:
     )
 
 
-def _hide(sandbox: Sandbox) -> Iterator[str]:
-    """Cover the files of this service that are below a visible path."""
+def _hidden(sandbox: Sandbox) -> Sequence[str]:
+    """List the files of this service that are below a visible path."""
     visible = [
         os.path.realpath(path)
         for path in ("/usr", *_own_code(), *sandbox.readable)
     ]
-    for path in map(os.path.realpath, sandbox.hidden):
-        if not any(Path(path).is_relative_to(root) for root in visible):
-            continue
+    return [
+        path
+        for path in map(os.path.realpath, sandbox.hidden)
+        if Path(path).exists()
+        and any(Path(path).is_relative_to(root) for root in visible)
+    ]
+
+
+def _cover(paths: Sequence[str]) -> Iterator[str]:
+    """Cover directories by empty ones, and files by the null device."""
+    for path in paths:
         if Path(path).is_dir():
-            yield from ("--tmpfs", path, "--remount-ro", path)
-        elif Path(path).exists():
+            yield from ("--tmpfs", path)
+        else:
             yield from ("--ro-bind", os.devnull, path)

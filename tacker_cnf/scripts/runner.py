@@ -185,7 +185,7 @@ def _workspace(
     """
     if limits.isolation is Isolation.NONE:
         return workdir.copied(
-            limits.temporary_directories, packages, cancel_token, state
+            limits.temporary_directories, packages, cancel_token
         )
     return workdir.sandboxed(
         Sandbox(
@@ -266,7 +266,6 @@ def _management_run(
     package_dirs = workspace.package_dirs
     script_input = msgspec.structs.replace(
         script_input,
-        state_dir=str(workspace.state_dir),
         package_dir=str(package_dirs[0]),
         new_package_dir=str(package_dirs[1]) if package_dirs[1:] else None,
     )

@@ -30,8 +30,6 @@ class Workspace:
     package_dirs: Sequence[Path]
     #: working directory, as the script sees it
     home: Path
-    #: directory for persistent files, as the script sees it
-    state_dir: Path | None = None
     #: the part of the command line that isolates the rest; empty: none
     wrapper: Sequence[str] = ()
 
@@ -52,7 +50,6 @@ def sandboxed(sandbox: Sandbox) -> Iterator[Workspace]:
         yield Workspace(
             package_dirs=[Path(path) for path in sandbox.packages],
             home=Path(isolation.HOME),
-            state_dir=Path(isolation.STATE) if state else None,
             wrapper=isolation.command(sandbox),
         )
     finally:
@@ -66,7 +63,6 @@ def copied(
     temporary_directories: TemporaryDirectories,
     packages: Sequence[PackageCode],
     cancel_token: CancelToken,
-    state_dir: Path | None,
 ) -> Iterator[Workspace]:
     """Create a home directory and a copy of each package.
 
@@ -89,9 +85,7 @@ def copied(
             raise errors.ScriptFailed(
                 f"The package could not be copied for its script: {reason:.500}."
             ) from None
-        yield Workspace(
-            package_dirs=package_dirs, home=home, state_dir=state_dir
-        )
+        yield Workspace(package_dirs=package_dirs, home=home)
 
 
 def _copy_tree(source: Path, target: Path, cancel_token: CancelToken) -> None:

@@ -1,5 +1,6 @@
 """Attacks of a package's code on the service that runs it."""
 
+import errno
 import hashlib
 import json
 import os
@@ -27,6 +28,7 @@ from tacker_cnf.scripts.process import ScriptProcess
 from tacker_cnf.scripts.workdir import Workspace
 from tests.fixtures import waiting
 from tests.fixtures.sandbox import (
+    NOBODY,
     find_processes,
     require_bubblewrap,
     run_unprivileged,
@@ -106,13 +108,12 @@ class TestFiles(IsolationCase):
             *self.state.glob("*.sqlite*"),
             tree / "Definitions",
             tree.parent / "package.csar",
-            self.state / "vnf",
-            self.state,
+            self.state / "vnf" / "other",
             Path(f"/proc/{os.getpid()}/environ"),
             Path(f"/proc/{os.getpid()}/root/etc/hostname"),
             Path(__file__),
         ]
-        (self.state / "vnf").mkdir(exist_ok=True)
+        (self.state / "vnf" / "other").mkdir(parents=True)
         self.assertEqual([], [p for p in secrets if not p.exists()])
         results = self.attempt(f"""\
             for path in {[str(path) for path in secrets]!r}:
@@ -146,7 +147,6 @@ class TestFiles(IsolationCase):
                     attempt("state", lambda: open(state + "/x", "a").write("1"))
                     attempt("size", lambda: os.path.getsize(state + "/x"))
                     attempt("others", lambda: os.listdir(state + "/.."))
-                    attempt("new", lambda: os.mkdir(state + "/../other"))
                     """,
                     "instantiate_start",
                     "instantiate_end",
@@ -158,10 +158,31 @@ class TestFiles(IsolationCase):
         end = self.instantiate(instance_id)
         results = self.results(end)
         self.assertEqual("2", results["size"])
-        self.assertNotIn("other", results["others"])
-        self.assertEqual("OSError", results["new"])
+        self.assertEqual(repr([instance_id]), results["others"])
         self.assertEqual(
             "11", (self.state / "vnf" / instance_id / "x").read_text()
+        )
+
+    def test_a_readable_path_that_contains_state_path(self) -> None:
+        self.vnfm.conf.set_override(
+            "readable_paths", [str(self.state)], "scripts"
+        )
+        self.vnfm.conductor._script_limits = limits_of(self.vnfm.conf)
+        results = self.attempt(f"""\
+            attempt("key", lambda: open("{self.state}/secrets.key"))
+            attempt("new", lambda: open("{self.state}/new", "w"))
+            attempt("others", lambda: os.listdir("{self.state}"))
+            attempt("own", lambda: open(
+                script_input["stateDir"] + "/x", "w").close())
+        """)
+        self.assertEqual(
+            {
+                "key": "FileNotFoundError",
+                "new": "OSError",
+                "others": "['vnf']",
+                "own": "None",
+            },
+            results,
         )
 
     def test_an_unused_directory_is_deleted(self) -> None:
@@ -351,18 +372,47 @@ with workdir.sandboxed(sandbox) as workspace, process.ScriptProcess(
 
 
 class TestUnprivilegedConductor(testtools.TestCase):
-    """Limits that the kernel does not apply to root."""
+    """As in production, the conductor does not run as root."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        require_bubblewrap(self)
+        self.folder = Path(self.useFixture(fixtures.TempDir()).path)
+        self.folder.chmod(0o755)
+        self.package = self.folder / "package"
+        self.package.mkdir()
+
+    def run_script(self, text: str) -> list[str]:
+        """Run a script; return the words that it writes on stdout."""
+        (self.package / "script.py").write_text(text)
+        output = run_unprivileged(self, RUN.format(package=str(self.package)))
+        code, *words = output.split()
+        self.assertEqual("0", code, output)
+        return words
 
     def test_a_fork_bomb(self) -> None:
-        require_bubblewrap(self)
-        folder = Path(self.useFixture(fixtures.TempDir()).path)
-        folder.chmod(0o755)
-        (folder / "script.py").write_text(FORKS)
-        output = run_unprivileged(self, RUN.format(package=str(folder)))
-        code, count, uid = map(int, output.split())
-        self.assertEqual(0, code)
+        """The kernel does not limit the processes of root."""
+        count, uid = map(int, self.run_script(FORKS))
         self.assertLess(count, 50)
         self.assertNotEqual(0, uid)
+
+    def test_files_of_the_conductor(self) -> None:
+        secret = self.folder / "secret"
+        secret.touch(mode=0o600)
+        if os.geteuid() == 0:
+            os.chown(secret, NOBODY, NOBODY)
+        words = self.run_script(
+            "import os\n"
+            f"for path in {str(secret)!r}, '/new', '/package/script.py':\n"
+            "    try:\n"
+            "        open(path, 'r+' if path.endswith('py') else 'a+')\n"
+            "    except OSError as error:\n"
+            "        print(type(error).__name__, error.errno)\n"
+            "print(os.path.exists('/etc/passwd'), len(os.listdir('.')))\n"
+        )
+        self.assertEqual("FileNotFoundError", words[0])
+        self.assertEqual(str(errno.EROFS), words[3])
+        self.assertEqual(["True", "0"], words[-2:])
 
 
 class TestUserData(UserDataCase):

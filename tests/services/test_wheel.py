@@ -19,6 +19,7 @@ from typing import Any, Final
 import fixtures
 import testtools
 
+from tests.fixtures.sandbox import best_isolation
 from tests.fixtures.vnfm import Csar
 from tests.functional.test_scripts import (
     FLAVOUR,
@@ -175,7 +176,9 @@ class Installed(Deployment):
     def __init__(
         self, case: testtools.TestCase, programs: Path, setup: list[str]
     ) -> None:
-        super().__init__(case, POSTGRESQL, **settings())
+        options = settings()
+        options["scripts"] = {"isolation": best_isolation()}
+        super().__init__(case, POSTGRESQL, **options)
         self.programs = programs
         self._setup = setup
 
