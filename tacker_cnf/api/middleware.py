@@ -9,7 +9,7 @@ from oslo_config import cfg
 from webob import exc
 
 from tacker_cnf import context, errors
-from tacker_cnf.api import http, policies
+from tacker_cnf.api import authentication, http, policies
 from tacker_cnf.services import DATABASE_DOWN
 
 Environ = dict[str, Any]
@@ -68,7 +68,7 @@ def authenticate(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
         return app(environ, start_response)
 
     if conf.api.auth_strategy == "noauth":
-        return anonymous
+        return authentication.guard(anonymous, conf)
     from keystonemiddleware import auth_token
 
     token_checked: Wsgi = auth_token.AuthProtocol(

@@ -9,6 +9,7 @@ from oslo_config import cfg
 
 from tacker_cnf import conf as configuration
 from tacker_cnf import rpc
+from tacker_cnf.api import authentication
 from tacker_cnf.api.middleware import Wsgi
 from tacker_cnf.cmd import compose, start
 from tacker_cnf.cmd.notification_waker import NotificationWaker
@@ -49,7 +50,9 @@ def application() -> Wsgi:
     """Return the WSGI application for any server; the configuration is read
     from oslo.config's default files.
     """
-    return _application(configuration.load([]))
+    conf = configuration.load([])
+    authentication.check_options(conf)
+    return _application(conf)
 
 
 def _application(conf: cfg.ConfigOpts) -> Wsgi:
@@ -61,6 +64,7 @@ def _application(conf: cfg.ConfigOpts) -> Wsgi:
 
 def serve(conf: cfg.ConfigOpts) -> None:
     """Check the configuration and the schema, then start the workers."""
+    authentication.check_options(conf)
     shared = compose.parts(conf)
     start.check_schema(shared.store)
     shared.store.close()

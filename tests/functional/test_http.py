@@ -183,15 +183,21 @@ class TestNegotiation(HttpTest):
             self.assert_problem(415, response, f"not {kind}")
 
     def test_json_can_be_sent_as_text(self) -> None:
-        for kind in (
-            "text/plain",
-            "Application/JSON",
-            "application/json; charset=utf-8",
+        for kind, status in (
+            ("text/plain", 415),  # web pages can send it
+            ("Application/JSON", 201),
+            ("application/json; charset=utf-8", 201),
         ):
             response = self.call(
                 "POST", PACKAGES, b"{}", {"Content-Type": kind}
             )
-            self.assertEqual(201, response.status, kind)
+            self.assertEqual(status, response.status, kind)
+        # as if the client had been authenticated
+        self.vnfm.conf.set_override("auth_strategy", "keystone", "api")
+        response = self.call(
+            "POST", PACKAGES, b"{}", {"Content-Type": "text/plain"}
+        )
+        self.assertEqual(201, response.status)
 
 
 def to_respond(response: Response) -> tuple[int, str]:

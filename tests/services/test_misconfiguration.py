@@ -57,6 +57,17 @@ class TestBrokenConfiguration(MisconfigurationCase):
         wrong = {"connection": "not a url", "max_retries": 0}
         self.check("URL", programs, database=wrong)
 
+    def test_no_options_of_keystone(self) -> None:
+        self.check(
+            "[keystone_authtoken] auth_type is not set",
+            ("tacker-cnf-api",),
+            api={"auth_strategy": "keystone"},
+        )
+
+    def test_invalid_network(self) -> None:
+        networks = {"allowed_networks": "10.0.0.0/33"}
+        self.check("[vims] allowed_networks: ", vims=networks)
+
     def test_invalid_value_of_an_option(self) -> None:
         conductor = ("tacker-cnf-conductor",)
         self.check("workers", conductor, conductor={"workers": "many"})
