@@ -28,7 +28,7 @@ from tacker_cnf.scripts.process import ScriptProcess
 from tacker_cnf.scripts.workdir import Workspace
 from tests.fixtures import waiting
 from tests.fixtures.sandbox import (
-    NOBODY,
+    UNPRIVILEGED,
     find_processes,
     require_bubblewrap,
     run_unprivileged,
@@ -400,7 +400,7 @@ class TestUnprivilegedConductor(testtools.TestCase):
         secret = self.folder / "secret"
         secret.touch(mode=0o600)
         if os.geteuid() == 0:
-            os.chown(secret, NOBODY, NOBODY)
+            os.chown(secret, UNPRIVILEGED, UNPRIVILEGED)
         words = self.run_script(
             "import os\n"
             f"for path in {str(secret)!r}, '/new', '/package/script.py':\n"
