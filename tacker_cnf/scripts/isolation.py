@@ -125,6 +125,10 @@ def command(sandbox: Sandbox) -> list[str]:
         *("--cap-drop", "ALL", "--die-with-parent", "--new-session"),
         "--as-pid-1",
         *("--size", size, "--tmpfs", TEMPORARY, "--dir", HOME),
+        # the superuser of the host may write to /proc/sys without capabilities
+        *("--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"),
+        # before the paths of this service, which may be below it
+        *("--size", size, "--tmpfs", SHARED_MEMORY),
         *_system(network=sandbox.network),
         *_bind("--ro-bind", [*_own_code(), *sandbox.readable]),
         *_bind("--bind", sandbox.writable),
@@ -142,9 +146,6 @@ def command(sandbox: Sandbox) -> list[str]:
             if Path(path).is_dir()
             for argument in ("--remount-ro", path)
         ),
-        # the superuser of the host may write to /proc/sys without capabilities
-        *("--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"),
-        *("--size", size, "--tmpfs", SHARED_MEMORY),
         *("--remount-ro", "/dev", "--remount-ro", "/"),
         *("--chdir", HOME, "--"),
     ]

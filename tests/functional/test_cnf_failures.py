@@ -335,7 +335,7 @@ class TestVim(FailureCase):
         change = {"vim": {"auth_url": "https://attacker.example"}}
         response = self.vnfm.call("PUT", path, change)
         self.assertEqual(400, response.status)
-        self.assertIn("not sent to another address", response.detail)
+        self.assertIn("neither sent to another address", response.detail)
 
     def test_registration_connects_to_the_cluster(self) -> None:
         sandbox = self.cluster.sandbox

@@ -91,7 +91,10 @@ class TestLabelSearch(testtools.TestCase):
         receiver = self.useFixture(HttpReceiver())
         self.api = ApiServer("open")
         receiver.responder = self.api.respond
-        self.driver = KubernetesDriver(configuration.load([]))
+        conf = configuration.load([])
+        conf.set_override("allow_loopback", group="vims", override=True)
+        conf.set_override("schemes", ["http"], group="vims")
+        self.driver = KubernetesDriver(conf)
         self.url = receiver.url
 
     def task(self, *namespaces: str) -> SearchTask:

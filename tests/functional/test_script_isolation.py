@@ -377,7 +377,9 @@ class TestUnprivilegedConductor(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         require_bubblewrap(self)
-        self.folder = Path(self.useFixture(fixtures.TempDir()).path)
+        # other users may not reach the default directory
+        folder = fixtures.TempDir(rootdir=isolation.TEMPORARY)
+        self.folder = Path(self.useFixture(folder).path)
         self.folder.chmod(0o755)
         self.package = self.folder / "package"
         self.package.mkdir()
