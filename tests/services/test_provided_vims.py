@@ -45,17 +45,18 @@ class TestOnPostgresql(testtools.TestCase):
         self.addCleanup(self.pool.shutdown)
         self.database.execute(
             "INSERT INTO vnf_packages (id, onboarding_state,"
-            " operational_state, user_defined_data, created_at, vnfd_id)"
+            " operational_state, user_defined_data, created_at, vnfd_id,"
+            " project_id, is_public)"
             " VALUES ('p', 'ONBOARDED', 'ENABLED', '{}',"
-            " '2026-01-01 00:00:00', 'd')"
+            " '2026-01-01 00:00:00', 'd', 'x', FALSE)"
         )
         for instance_id in "abcd":
             self.database.execute(
                 "INSERT INTO vnf_instances (id, vnfd_id, vnf_provider,"
                 " vnf_product_name, vnf_software_version, vnfd_version,"
-                " instantiation_state, created_at, generation) VALUES"
-                " (:id, 'd', 'p', 'n', '1', '1', 'INSTANTIATED',"
-                " '2026-01-01 00:00:00', 0)",
+                " instantiation_state, created_at, generation, project_id,"
+                " vnf_package_id) VALUES (:id, 'd', 'p', 'n', '1', '1',"
+                " 'INSTANTIATED', '2026-01-01 00:00:00', 0, 'x', 'p')",
                 id=instance_id,
             )
 
