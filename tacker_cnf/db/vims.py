@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -115,7 +115,7 @@ def delete(session: orm.Session, vim: Row) -> None:
 
 
 def record_use(
-    session: orm.Session, instance_id: str, vim_ids: Collection[str]
+    session: orm.Session, instance_id: str, vim_ids: Iterable[str]
 ) -> None:
     """Record that an instance uses registered VIMs from now on, those of them
     that its project may use.
@@ -132,18 +132,15 @@ def record_use(
         .where(instance.id == instance_id)
         .scalar_subquery()
     )
-    left_out = session.scalars(
+    added = session.scalars(
         sa.select(Row.id).where(
             Row.id.in_(vim_ids),
-            sa.or_(Row.id.in_(recorded), ~scope.usable_by(Row, project_id)),
-        ),
-        execution_options=scope.EVERYWHERE,
+            Row.id.not_in(recorded),
+            scope.usable_by(Row, project_id),
+        )
     )
-    # the key of a VIM that was just deleted refers to none
-    added = {*vim_ids}.difference(left_out)
     session.add_all(
-        table(vnf_instance_id=instance_id, vim_id=vim_id)
-        for vim_id in sorted(added)
+        table(vnf_instance_id=instance_id, vim_id=vim_id) for vim_id in added
     )
     session.flush()
 
