@@ -19,7 +19,7 @@ from tacker_cnf.drivers.base import Plan, TaskContext
 from tacker_cnf.lcm import grant_overrides, grant_plan, plan_outcome
 from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.instantiated_info import Observed
-from tacker_cnf.lcm.vnf_plan import ActionType, VnfPlan
+from tacker_cnf.lcm.vnf_plan import ActionType, Composition, VnfPlan
 from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.runtime.cancellation import CancelToken, cancelled_after
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -247,6 +247,8 @@ class Steps:
             vnf_instance_id=run.instance.id,
             operation=run.op_occ.operation,
             is_rollback=run.is_rollback,
+            current=Composition.of_state(plan.task.change.current),
+            desired=Composition.of_state(plan.task.change.desired),
             actions=plan.actions,
             warnings=plan.warnings,
             scripts=self._scripts.list_paths(run) | dict(plan.scripts),

@@ -131,9 +131,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def flavour_of(vnfd: Vnfd, flavour_id: str) -> Flavour:
+def flavour_of(
+    vnfd: Vnfd, flavour_id: str, attribute: str = "flavourId"
+) -> Flavour:
     """Return a deployment flavour.
 
+    :param attribute: of the request that names it
     :raises UnknownFlavour: the VNFD has no such flavour
     """
     try:
@@ -141,7 +144,7 @@ def flavour_of(vnfd: Vnfd, flavour_id: str) -> Flavour:
     except KeyError:
         flavour_ids = ", ".join(sorted(vnfd.flavours))
         raise errors.UnknownFlavour(
-            f"flavourId: VNFD {vnfd.id} has no flavour {flavour_id!r}, "
+            f"{attribute}: VNFD {vnfd.id} has no flavour {flavour_id!r}, "
             f"only {flavour_ids}."
         ) from None
 

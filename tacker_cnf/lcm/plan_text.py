@@ -11,6 +11,7 @@ from tacker_cnf.lcm.vnf_plan import (
     Action,
     ActionOutcome,
     ActionType,
+    Composition,
     FieldChange,
     VnfPlan,
 )
@@ -52,6 +53,7 @@ def _lines(plan: VnfPlan) -> Iterator[str]:
     decision = "Rollback of " if plan.is_rollback else ""
     decision = "Retry of " if plan.is_retry else decision
     yield f"{decision}{plan.operation} of VNF instance {plan.vnf_instance_id}"
+    yield from _composition_lines(plan)
     if plan.operation_in_progress:
         yield _describe_holder(plan)
     changed = [a for a in plan.actions if a.type is not ActionType.UNCHANGED]
@@ -70,6 +72,28 @@ def _lines(plan: VnfPlan) -> Iterator[str]:
     yield from _section("Grant", _grant_lines(plan))
     yield from _section("Changes", _resource_change_lines(plan))
     yield _summary(plan)
+
+
+def _composition_lines(plan: VnfPlan) -> Iterator[str]:
+    """List what differs between the compositions of the VNF."""
+    before, after = _attributes(plan.current), _attributes(plan.desired)
+    for name in dict.fromkeys((*before, *after)):
+        old, new = before.get(name, "none"), after.get(name, "none")
+        if old != new:
+            yield f"  {name}: {old} -> {new}"
+
+
+def _attributes(composition: Composition | None) -> dict[str, str | int]:
+    """Return the attributes of a composition by their names in the text."""
+    if composition is None:
+        return {}
+    levels, counts = composition.scale_levels, composition.vnfc_counts
+    return {
+        "flavour": composition.flavour_id,
+        "vnfState": composition.vnf_state,
+        **{f"scale level of {name}": levels[name] for name in sorted(levels)},
+        **{f"VNFCs of VDU {name}": counts[name] for name in sorted(counts)},
+    }
 
 
 def _describe_holder(plan: VnfPlan) -> str:

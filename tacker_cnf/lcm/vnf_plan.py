@@ -2,10 +2,12 @@
 
 import enum
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
+from tacker_cnf.lcm.change import State
 from tacker_cnf.sol.base import Identifier, SolType
 from tacker_cnf.sol.grant import GrantRequest
+from tacker_cnf.sol.vnf_instance import VnfOperationalState
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     LcmOperationStateType,
     LcmOperationType,
@@ -70,6 +72,31 @@ class Action(SolType):
     outcome: ActionOutcome | None = None
 
 
+class Composition(SolType):
+    """What a VNF consists of before or after an operation."""
+
+    flavour_id: Identifier
+    vnf_state: VnfOperationalState
+    #: aspect -> scale level
+    scale_levels: Mapping[str, int] = {}
+    #: VDU -> number of VNFCs; of a STOPPED VNF once it is started
+    vnfc_counts: Mapping[str, int] = {}
+
+    @classmethod
+    def of_state(cls, state: State | None) -> Self | None:
+        """Return the composition of a state; None if there are no
+        resources.
+        """
+        if state is None:
+            return None
+        return cls(
+            flavour_id=state.flavour_id,
+            vnf_state=state.vnf_state,
+            scale_levels=state.scale_levels,
+            vnfc_counts=dict(state.counts),
+        )
+
+
 class VnfPlan(SolType):
     """What an operation does to the resources of the VIM."""
 
@@ -86,6 +113,10 @@ class VnfPlan(SolType):
     operation_in_progress_state: LcmOperationStateType | None = None
     #: of an operation that has run: its state
     operation_state: LcmOperationStateType | None = None
+    #: absent: the VNF has no resources, or only scripts change it
+    current: Composition | None = None
+    #: absent: the VNF shall have no resources, or only scripts change it
+    desired: Composition | None = None
     #: in the order of execution; the unchanged resources last
     actions: tuple[Action, ...] = ()
     #: what the operation interrupts or loses, and what may make it fail, as

@@ -26,7 +26,7 @@ from tacker_cnf.lcm.change import current_state, flavour_of
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.states import Event
-from tacker_cnf.lcm.vnf_plan import ActionType, VnfPlan
+from tacker_cnf.lcm.vnf_plan import ActionType, Composition, VnfPlan
 from tacker_cnf.nfvo.local import LocalNfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.scripts import compat
@@ -236,6 +236,8 @@ class PlanService:
             vnf_instance_id=task.instance.id,
             operation=op,
             is_rollback=is_rollback,
+            current=Composition.of_state(change.current),
+            desired=Composition.of_state(change.desired),
             actions=plan.actions,
             warnings=(
                 *plan.warnings,

@@ -1,6 +1,7 @@
 """The actions of a plan: what it does to each object, and why."""
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -105,14 +106,18 @@ class ActionLister:
         """List what the plan does, in the order of its execution; then the
         objects that it leaves as they are.
         """
-        listed = _in_waves(self._list_changes())
-        yield from listed
-        changed = {(action.kind, action.name) for action in listed}
+        yield from _in_waves(self._changed)
+        changed = {(action.kind, action.name) for action in self._changed}
         unchanged = (
             key for key in self.states.before if key[1:] not in changed
         )
         reason = "the plan does not concern it"
         yield from self._list_keys(ActionType.UNCHANGED, unchanged, reason)
+
+    @functools.cached_property
+    def _changed(self) -> tuple[Action, ...]:
+        """The actions that change an object."""
+        return tuple(self._list_changes())
 
     def _list_changes(self) -> Iterator[Action]:
         change = self.change
@@ -365,7 +370,7 @@ class ActionLister:
         """
         if change.changes_flavour:
             yield from _list_removals(change)
-        for action in self._list_changes():
+        for action in self._changed:
             vdu = action.vdu_id or ""
             replaces = action.type is ActionType.RECREATE or READS in (
                 action.reason

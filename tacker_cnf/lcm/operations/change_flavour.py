@@ -48,13 +48,7 @@ class ChangeFlavour(Operation[ChangeVnfFlavourRequest]):
         :raises InvalidParameters: the VNF has the flavour already, or a
             connection point does not exist
         """
-        if request.new_flavour_id not in vnfd.flavours:
-            raise errors.UnknownFlavour(
-                f"newFlavourId: VNFD {vnfd.id} has no flavour "
-                f"{request.new_flavour_id!r}, only "
-                f"{', '.join(sorted(vnfd.flavours))}."
-            )
-        flavour = flavour_of(vnfd, request.new_flavour_id)
+        flavour = flavour_of(vnfd, request.new_flavour_id, "newFlavourId")
         if flavour.id == current.flavour_id:
             raise errors.InvalidParameters(
                 f"newFlavourId: the VNF has the flavour {flavour.id} already."

@@ -10,9 +10,11 @@ from tacker_cnf.lcm.vnf_plan import (
     Action,
     ActionOutcome,
     ActionType,
+    Composition,
     VnfPlan,
 )
 from tacker_cnf.sol.common import ResourceHandle
+from tacker_cnf.sol.vnf_instance import VnfOperationalState
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     AffectedVirtualStorage,
     AffectedVnfc,
@@ -221,6 +223,41 @@ Changes
 
 Plan:""",
             text,
+        )
+
+    def test_the_composition_of_the_vnf(self) -> None:
+        plan = a_plan(
+            current=Composition(
+                flavour_id="simple",
+                vnf_state=VnfOperationalState.STARTED,
+                scale_levels={"web_aspect": 0},
+                vnfc_counts={"web": 1, "db": 2},
+            ),
+            desired=Composition(
+                flavour_id="large",
+                vnf_state=VnfOperationalState.STARTED,
+                scale_levels={"web_aspect": 2},
+                vnfc_counts={"web": 3, "db": 2, "cache": 1},
+            ),
+        )
+        self.assertIn(
+            """SCALE of VNF instance an-instance
+  flavour: simple -> large
+  scale level of web_aspect: 0 -> 2
+  VNFCs of VDU web: 1 -> 3
+  VNFCs of VDU cache: none -> 1
+
+Plan:""",
+            plan_text.render(plan),
+        )
+
+    def test_the_composition_that_ends(self) -> None:
+        current = Composition(
+            flavour_id="simple", vnf_state=VnfOperationalState.STOPPED
+        )
+        self.assertIn(
+            "  flavour: simple -> none\n  vnfState: STOPPED -> none\n",
+            plan_text.render(a_plan(current=current)),
         )
 
     def test_unknown_outcomes(self) -> None:
