@@ -11,7 +11,7 @@ from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.kubernetes.cluster_connection import VIM_TYPE
 from tacker_cnf.lcm.vnf_plan import ActionOutcome, ActionType, VnfPlan
 from tacker_cnf.sol import base
-from tests.fixtures.cluster import APPS, CORE, CnfCase
+from tests.fixtures.cluster import APPS, CORE, CnfCase, CnfService
 from tests.fixtures.crashing_conductor import (
     CrashingConductor,
     start_conductor,
@@ -137,6 +137,11 @@ class TestFailedInstantiation(CnfCase, PlanCase):
 
 
 class TestFailedChange(ChangeCase, PlanCase):
+    def create_service(self) -> CnfService:
+        # the controllers of the cluster need time to create what a quota has
+        # prevented; without a grace, the retry fails by their last event
+        return CnfService(failure_grace=10.0)
+
     def fill_quota(self) -> str:
         """Let the cluster refuse new pods; return the path of the quota."""
         path = f"{CORE}/namespaces/{self.vnfm.namespace}/resourcequotas"
