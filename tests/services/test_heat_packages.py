@@ -93,7 +93,9 @@ class PackageCase(testtools.TestCase):
             "is_default": True,
             # the packages create types of volumes
             "extra": {
-                "policy": {"allowed_resource_types": ["OS::Cinder::VolumeType"]}
+                "policy": {
+                    "allowed_resource_types": ["OS::Cinder::VolumeType"]
+                }
             },
         }
         made = self.vnfm.call("POST", "/v1.0/vims", {"vim": vim})

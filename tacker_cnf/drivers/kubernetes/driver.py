@@ -92,8 +92,7 @@ class KubernetesDriver:
         self._ssrf_policy = SsrfPolicy.of_vims(conf)
         #: the policy of a VIM that sets none
         self._policy = {
-            name: self._conf[name]
-            for name in ClusterPolicy.__struct_fields__
+            name: self._conf[name] for name in ClusterPolicy.__struct_fields__
         }
         self._pool = ClusterPool(
             self._conf.request_timeout,
@@ -187,12 +186,6 @@ class KubernetesDriver:
 
     def validate_package(self, task: InfraTask) -> None:
         workloads.check_names(task)
-        policy_check.check(
-            _render(task),
-            cluster_assignment.assign_clusters(task),
-            task.vim_connections,
-            self._policy,
-        )
 
     def execute(self, plan: KubernetesPlan, context: TaskContext) -> Observed:
         task, change, objects = plan.task, plan.task.change, plan.objects

@@ -99,8 +99,12 @@ BASELINE: Final = (
             "container_engine_t",
         ),
     ),
-    Control(_pod_and_containers("securityContext.seLinuxOptions.user"), _UNSET),
-    Control(_pod_and_containers("securityContext.seLinuxOptions.role"), _UNSET),
+    Control(
+        _pod_and_containers("securityContext.seLinuxOptions.user"), _UNSET
+    ),
+    Control(
+        _pod_and_containers("securityContext.seLinuxOptions.role"), _UNSET
+    ),
     Control(_containers("securityContext.procMount"), (*_UNSET, "Default")),
     Control(
         _pod_and_containers("securityContext.seccompProfile.type"), _PROFILES

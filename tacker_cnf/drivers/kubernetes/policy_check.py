@@ -133,9 +133,8 @@ def _problems_of(
             yield _beyond_namespace(manifest)
     if not group and kind == "Namespace" and not policy.allows_namespace(name):
         yield "VNFs may not be in this namespace"
-    if group == RBAC and kind in UNLIMITED:
-        if not policy.allows_kind(RBAC, UNLIMITED[kind]):
-            yield from rbac_rules.find_problems(kind, manifest.body)
+    if group == RBAC and not policy.allows_kind(RBAC, UNLIMITED.get(kind, "")):
+        yield from rbac_rules.find_problems(kind, manifest.body)
     if policy.pod_security is not PodSecurityLevel.PRIVILEGED:
         yield from _node_volumes(manifest)
         yield from _pod_problems(manifest, policy.pod_security)
@@ -155,9 +154,7 @@ def _beyond_namespace(manifest: Manifest) -> str:
 
 def _has_unknown_scope(manifest: Manifest, policy: ClusterPolicy) -> bool:
     group, kind, _ = manifest.key
-    return not (
-        vnf_kinds.is_builtin(group) or policy.allows_kind(group, kind)
-    )
+    return not (vnf_kinds.is_builtin(group) or policy.allows_kind(group, kind))
 
 
 def _defined_scope(manifest: Manifest) -> tuple[tuple[str, str], Any] | None:

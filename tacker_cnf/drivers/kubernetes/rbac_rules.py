@@ -29,7 +29,9 @@ def find_problems(kind: str, body: Object) -> Iterator[str]:
     """Yield why a Role or a RoleBinding needs a policy that allows it."""
     if kind == "Role":
         rules = body.get("rules")
-        for number, rule in enumerate(rules if isinstance(rules, list) else ()):
+        for number, rule in enumerate(
+            rules if isinstance(rules, list) else ()
+        ):
             if isinstance(rule, Mapping):
                 for problem in _rule_problems(rule):
                     yield f"rules[{number}].{problem}"
@@ -46,7 +48,8 @@ def find_problems(kind: str, body: Object) -> Iterator[str]:
 
 def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
     groups, resources, verbs = (
-        _strings(rule.get(name)) for name in ("apiGroups", "resources", "verbs")
+        _strings(rule.get(name))
+        for name in ("apiGroups", "resources", "verbs")
     )
     for verb in sorted(ESCALATING_VERBS & verbs):
         yield f"verbs: {verb} gives rights of others"

@@ -90,7 +90,9 @@ OTHER_KINDS: Final[Mapping[str, frozenset[str]]] = {
         {"FlowSchema", "PriorityLevelConfiguration"}
     ),
     "internal.apiserver.k8s.io": frozenset({"StorageVersion"}),
-    "networking.k8s.io": frozenset({"IPAddress", "IngressClass", "ServiceCIDR"}),
+    "networking.k8s.io": frozenset(
+        {"IPAddress", "IngressClass", "ServiceCIDR"}
+    ),
     "node.k8s.io": frozenset({"RuntimeClass"}),
     RBAC: frozenset({"ClusterRole", "ClusterRoleBinding"}),
     "resource.k8s.io": frozenset(

@@ -73,8 +73,7 @@ class OpenstackDriver:
         self._ssrf_policy = SsrfPolicy.of_vims(conf)
         #: the policy of a VIM that sets none
         self._policy = {
-            name: self._conf[name]
-            for name in ResourcePolicy.__struct_fields__
+            name: self._conf[name] for name in ResourcePolicy.__struct_fields__
         }
         self._clouds = Clouds(
             self._conf.request_timeout,

@@ -158,7 +158,7 @@ class _Templates:
         kind = resource.get("type", resource.get("Type"))
         yield from self._type(name, f"{path}.type", kind)
         properties = resource.get("properties")
-        if kind in GROUP_TYPES:
+        if isinstance(kind, str) and kind in GROUP_TYPES:
             yield from self._members(name, f"{path}.properties", properties)
 
     def _members(self, name: str, path: str, properties: Any) -> Iterator[str]:
@@ -202,6 +202,8 @@ class _Templates:
             if key == "resources" and isinstance(target, Mapping):
                 for inner in target.values():
                     yield from self._registry(name, inner)
+            elif isinstance(target, str) and _URL.match(target):
+                yield f"{name}: {path}: {target!r:.80} is a URL"
             elif isinstance(target, str):
                 yield from self._type(name, path, target)
 
