@@ -108,7 +108,7 @@ class HeatCase(ApiCase):
         self,
         files: dict[str, str],
         connections: dict[str, Any] | None = None,
-        **parameters: str,
+        **parameters: Any,
     ) -> Response:
         """Request the instantiation of the sample with other files."""
         points = (a_point("front_cp"), a_point("store_cp"))
@@ -174,13 +174,13 @@ class TestTemplates(HeatCase):
 
     def test_user_data(self) -> None:
         """What it adds is known only when it has run, before the stack."""
+        parameters: dict[str, Any] = {
+            "lcm-operation-user-data": USER_DATA,
+            "lcm-operation-user-data-class": "Attack",
+        }
         for message, code in ATTACKING_CODE.items():
             response = self.instantiate(
-                {USER_DATA: ADDING % code},
-                **{
-                    "lcm-operation-user-data": USER_DATA,
-                    "lcm-operation-user-data-class": "Attack",
-                },
+                {USER_DATA: ADDING % code}, None, **parameters
             )
             self.assertEqual(202, response.status, str(response.content))
             failed = self.vnfm.wait_operation(response.headers["Location"])

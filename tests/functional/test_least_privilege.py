@@ -156,11 +156,11 @@ class TestLeastPrivilege(CnfCase):
         name = "Files/kubernetes/deployment.yaml"
         text = (SAMPLES / "cnf" / name).read_text()
         csar = Csar(files={name: text.replace("nginx:1.27", "nginx:1.28")})
-        body = {
+        change = {
             "vnfdId": self.vnfm.onboard(self.useFixture(csar)),
             "additionalParams": {"upgrade_type": "RollingUpdate"},
         }
-        self.run_operation(instance_id, "change_vnfpkg", body)
+        self.run_operation(instance_id, "change_vnfpkg", change)
         path = f"/vnflcm/v2/vnf_instances/{instance_id}/sync"
         self.assertIn(self.vnfm.call("POST", path).status, {200, 202, 204})
 

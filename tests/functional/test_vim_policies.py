@@ -15,7 +15,8 @@ from tests.fixtures.cluster import (
     CnfService,
 )
 from tests.fixtures.projects import UNTRUSTED, Projects
-from tests.fixtures.vnfm import ApiCase, Csar, Response
+from tests.fixtures.vnfm import SAMPLES, ApiCase, Csar, Response
+from tests.functional.test_provided_vims import ProvidedCase, provides
 
 VIMS: Final = "/v1.0/vims"
 ATTACK: Final = "Files/kubernetes/attack.yaml"
@@ -233,6 +234,41 @@ class TestPackages(PolicyCase):
         self.assert_problem(422, response, "may not create a Namespace")
         self.assertEqual(uids, self.cluster.uids(self.vnfm.namespace))
 
+    def test_an_update_by_a_script(self) -> None:
+        names = ("configuration", "other", "workloads")
+        instance_id = self.vnfm.create(
+            self.vnfm.onboard(self.useFixture(Csar("cnf-update-before")))
+        )
+        parameters = {
+            "lcm-kubernetes-def-files": [
+                f"Files/kubernetes/{name}.yaml" for name in names
+            ],
+            "namespace": self.vnfm.namespace,
+        }
+        request = self.vnfm.request(additionalParams=parameters)
+        done = self.vnfm.run(instance_id, "instantiate", request)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        before = self.objects()
+        workloads = "Files/kubernetes/workloads.yaml"
+        text = (SAMPLES / "cnf-update-after" / workloads).read_text()
+        text = text.replace(
+            "      containers:", "      hostPID: true\n      containers:", 1
+        )
+        after = Csar("cnf-update-after", files={workloads: text})
+        paths = ["Files/kubernetes/configuration-2.yaml"]
+        failed = self.vnfm.modify(
+            instance_id,
+            {
+                "vnfdId": self.vnfm.onboard(self.useFixture(after)),
+                "metadata": {"configmap_secret_paths": paths},
+            },
+        )
+        self.assertIn(
+            f"{workloads}: Deployment front: spec.template.spec.hostPID",
+            failed["error"]["detail"],
+        )
+        self.assertEqual(before, self.objects())
+
     def test_a_dry_run(self) -> None:
         instance_id = self.vnfm.create_with_files(attack=WEBHOOK)
         path = f"/vnflcm/v2/vnf_instances/{instance_id}/instantiate"
@@ -441,7 +477,7 @@ class TestClients(PolicyCase):
     def test_a_modified_extra_keeps_the_policy(self) -> None:
         connections = self.register(pod_security="restricted")
         path = f"{VIMS}/{connections['vim1']['vimId']}"
-        change = {"vim": {"extra": {"region": "north"}}}
+        change: dict[str, Any] = {"vim": {"extra": {"region": "north"}}}
         changed = self.vnfm.call("PUT", path, change).json["vim"]["extra"]
         policy = {"pod_security": "restricted"}
         self.assertEqual({"region": "north", "policy": policy}, changed)
@@ -573,3 +609,34 @@ class TestProjects(ApiCase):
             self.assertEqual({"region": "north"}, shown["extra"])
         change = {"vim": {"extra": {"policy": None}}}
         self.assert_problem(403, self.vnfm.call("PUT", path, change))
+
+
+class TestScripts(ProvidedCase):
+    """Scripts of packages, which provide VIMs and read those they use."""
+
+    def test_a_policy_of_a_provided_vim(self) -> None:
+        policy = {"policy": {"pod_security": "privileged"}}
+        line = provides(type="kubernetes", extra=policy)
+        self.set_action("instantiate_end", line)
+        failed = self.instantiate(self.create_scripted())
+        self.assertIn(
+            "its output has a policy for VIM k8s (extra.policy)",
+            failed["error"]["detail"],
+        )
+        self.assertEqual({}, self.vims())
+
+    def test_an_update_of_a_provided_vim_keeps_its_policy(self) -> None:
+        self.set_action("instantiate_end", provides(type="kubernetes"))
+        instance_id = self.create_scripted()
+        self.run_instantiate(instance_id)
+        path = f"{VIMS}/{self.vims()['k8s']['id']}"
+        extra = {"policy": {"pod_security": "restricted"}}
+        self.vnfm.call("PUT", path, {"vim": {"extra": extra}})
+        line = provides(
+            type="kubernetes", auth_url="https://other", extra={"a": "b"}
+        )
+        self.set_action("heal_end", line)
+        self.run_completed(instance_id, "heal")
+        vim = self.vims()["k8s"]
+        self.assertEqual("https://other", vim["auth_url"])
+        self.assertEqual({"a": "b", **extra}, vim["extra"])

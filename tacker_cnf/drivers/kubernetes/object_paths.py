@@ -72,7 +72,9 @@ def check_name(group: str, kind: str, name: str) -> None:
         is_valid = _is_label(name)
         rule = f"a DNS label of up to {MAX_LABEL} characters"
     elif group in SUBDOMAIN_GROUPS and kind != "IPAddress":
-        is_valid = len(name) <= MAX_SUBDOMAIN and SUBDOMAIN.fullmatch(name)
+        is_valid = len(name) <= MAX_SUBDOMAIN and bool(
+            SUBDOMAIN.fullmatch(name)
+        )
         rule = f"a DNS subdomain of up to {MAX_SUBDOMAIN} characters"
     else:
         is_valid = name not in {".", ".."} and not {"/", "%"} & {*name}

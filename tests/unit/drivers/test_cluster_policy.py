@@ -32,7 +32,7 @@ class TestKinds(testtools.TestCase):
         ):
             policy = ClusterPolicy(allowed_kinds=(pattern,))
             self.assertEqual(
-                expected, policy.allows_kind(group, kind), (pattern, kind)
+                expected, policy.allows_kind(group, kind), f"{pattern} {kind}"
             )
 
     def test_a_pattern_that_matches_no_kind(self) -> None:
@@ -56,7 +56,7 @@ class TestKinds(testtools.TestCase):
         ):
             policy = ClusterPolicy(allowed_namespaces=patterns)
             self.assertEqual(
-                expected, policy.allows_namespace(namespace), patterns
+                expected, policy.allows_namespace(namespace), str(patterns)
             )
 
 
@@ -76,7 +76,7 @@ class TestRoles(testtools.TestCase):
             {"apiGroups": ["vendor.example"], "resources": ["*"]},
             {"apiGroups": [RBAC], "resources": ["roles"], "verbs": ["get"]},
         ):
-            self.assertEqual([], self.problems(**rule), rule)
+            self.assertEqual([], self.problems(**rule), str(rule))
         for rule in (
             {"verbs": ["impersonate"]},
             {"verbs": ["get", "escalate"]},
@@ -89,7 +89,7 @@ class TestRoles(testtools.TestCase):
             {"resources": ["roles"], "apiGroups": [RBAC]},
             {"resources": ["rolebindings"], "apiGroups": ["*"]},
         ):
-            self.assertNotEqual([], self.problems(**rule), rule)
+            self.assertNotEqual([], self.problems(**rule), str(rule))
 
     def test_bindings(self) -> None:
         for kind, name, is_allowed in (
@@ -103,7 +103,12 @@ class TestRoles(testtools.TestCase):
             self.assertEqual(is_allowed, not found, name)
 
     def test_malformed_objects(self) -> None:
-        for body in ({}, {"rules": 1}, {"rules": [1, {"verbs": "get"}]}):
+        roles: tuple[dict[str, Any], ...] = (
+            {},
+            {"rules": 1},
+            {"rules": [1, {"verbs": "get"}]},
+        )
+        for body in roles:
             self.assertEqual([], list(rbac_rules.find_problems("Role", body)))
         for body in ({}, {"roleRef": []}):
             self.assertTrue(

@@ -201,12 +201,13 @@ class TestPods(testtools.TestCase):
 
     def test_malformed_pods(self) -> None:
         """The cluster rejects them; the check does not fail."""
-        for pod in (
+        malformed: tuple[dict[str, Any], ...] = (
             {},
             {"spec": None},
             {"spec": []},
             {"metadata": 1, "spec": {"containers": {"a": 1}, "volumes": [1]}},
             {"spec": {"containers": [None, "x", {"ports": [1]}]}},
             {"spec": {"securityContext": "x", "volumes": "y"}},
-        ):
+        )
+        for pod in malformed:
             list(pod_security.violations(pod, RESTRICTED))
