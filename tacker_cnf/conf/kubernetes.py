@@ -7,7 +7,7 @@ OPTIONS = (
         "allowed_namespaces",
         default=["*"],
         item_type=types.String(regex=r"^[a-z0-9*-]+$"),
-        help="Namespaces in which VNFs may be, as names or patterns with *. A "
+        help="Namespaces in which VNFs may be, as names or patterns with ``*``. A "
         "pattern does not match kube-system, kube-public and "
         "kube-node-lease: name them. extra.policy of a registered VIM "
         "overrides this option and the next two.",
@@ -18,7 +18,7 @@ OPTIONS = (
         item_type=types.String(regex=r"^[A-Za-z0-9.*-]+$"),
         help="Further kinds that VNF packages may create: KIND for one of "
         "Kubernetes, such as PriorityClass, KIND.GROUP for others, or a "
-        "pattern with *. Without it, cluster-scoped kinds are refused, and "
+        "pattern with ``*``. Without it, cluster-scoped kinds are refused, and "
         "RBAC rights beyond those of a VNF.",
     ),
     cfg.StrOpt(

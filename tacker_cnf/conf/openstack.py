@@ -8,7 +8,7 @@ OPTIONS = (
         default=[],
         item_type=types.String(regex=r"^[A-Za-z0-9:*]+$"),
         help="Further types of resources that the Heat templates of VNF "
-        "packages may have, such as OS::Nova::Flavor, or a pattern with *, "
+        "packages may have, such as OS::Nova::Flavor, or a pattern with ``*``, "
         "beside those of the project's servers, networks and volumes. "
         "extra.policy of a registered VIM overrides this option.",
     ),

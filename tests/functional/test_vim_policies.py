@@ -487,7 +487,7 @@ class TestClients(PolicyCase):
 
     def test_policies_that_are_not_valid(self) -> None:
         for policy, message in (
-            ({"pod_securty": "x"}, 'did you mean "pod_security"?'),
+            ({"pod-security": "x"}, 'did you mean "pod_security"?'),
             ({"nothing": 1}, "it has allowed_namespaces, allowed_kinds, pod_"),
             ({"pod_security": "lax"}, "Invalid enum value 'lax'"),
             ({"allowed_kinds": "Namespace"}, "Expected `array`"),
@@ -499,7 +499,7 @@ class TestClients(PolicyCase):
             response = self.vnfm.call("POST", VIMS, vim)
             self.assert_problem(400, response, message)
             self.assert_problem(400, response, "extra.policy: ")
-        response = self.vnfm.call("POST", VIMS, self.vim(extra={"polcy": {}}))
+        response = self.vnfm.call("POST", VIMS, self.vim(extra={"Policy": {}}))
         self.assert_problem(400, response, 'did you mean "policy"?')
         vim = self.vim(extra=self.LOOSE, type="noop")
         response = self.vnfm.call("POST", VIMS, vim)
