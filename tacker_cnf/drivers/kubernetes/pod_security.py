@@ -121,9 +121,7 @@ BASELINE: Final = (
             "net.ipv4.tcp_keepalive_intvl",
             "net.ipv4.tcp_keepalive_probes",
             "net.ipv4.tcp_keepalive_time",
-            "net.ipv4.tcp_rmem",
             "net.ipv4.tcp_syncookies",
-            "net.ipv4.tcp_wmem",
         ),
     ),
 )
