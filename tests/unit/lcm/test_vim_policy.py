@@ -56,7 +56,7 @@ class TestRead(testtools.TestCase):
 
     def test_misspelled_names(self) -> None:
         vim_policy.check_name({"policy": {}, "region": "north"})
-        for name in ("Policy", "policys", "pol-icy"):
+        for name in ("Policy", "pol.icy", "pol-icy"):
             self.assertRaises(
                 errors.BadRequest, vim_policy.check_name, {name: {}}
             )
