@@ -20,6 +20,7 @@
       RangeNotSatisfiable          416
       Unprocessable                422
         VnfdNotUsable, IncompatibleVnfd, IdempotencyKeyReused, ScriptFailed,
+        VimPolicyViolation,
         InfraError (VimUnreachable (VimUnavailable), VimRejected, NotReady),
         RemoteFailed (RemoteUnreachable, HostKeyChanged, LoginRejected)
       Unavailable                  503
@@ -219,6 +220,10 @@ class IncompatibleVnfd(Unprocessable):
 
 class IdempotencyKeyReused(Unprocessable):
     """Idempotency-Key: the key was already used with another request."""
+
+
+class VimPolicyViolation(Unprocessable):
+    """The policy of the VIM does not allow what the VNF package contains."""
 
 
 class InfraError(Unprocessable):

@@ -233,6 +233,11 @@ _TASKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
         "Share a VIM with other projects.",
         (f"PUT {_VIMS}/{{id}}",),
     ),
+    "vims:policy": (
+        _MANAGER,
+        "Set what VNF packages may create on a VIM (extra.policy).",
+        (f"POST {_VIMS}", f"PUT {_VIMS}/{{id}}"),
+    ),
     "vims:delete": (_WRITER, "Delete a VIM.", (f"DELETE {_VIMS}/{{id}}",)),
 }
 

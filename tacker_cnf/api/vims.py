@@ -8,6 +8,7 @@ import pecan
 
 from tacker_cnf import errors
 from tacker_cnf.api import http, links, openapi_parameters
+from tacker_cnf.lcm import vim_policy
 from tacker_cnf.services.vims import NewVim, Vim, VimChange, VimService
 
 
@@ -54,7 +55,9 @@ class VimResource:
         error_types=_REACHABILITY_ERRORS,
     )
     def post(self, body: NewVimBody) -> VimBody:
-        """Register a VIM."""
+        """Register a VIM, perhaps with a policy."""
+        if vim_policy.POLICY_KEY in body.vim.extra:
+            http.authorize_also("vims:policy")
         vim = self._vims.add(http.caller(), body.vim)
         http.set_location(links.vim(vim.id))
         return VimBody(vim)
@@ -85,9 +88,11 @@ class VimResource:
 
     @http.endpoint(200, rule="vims:update", error_types=_REACHABILITY_ERRORS)
     def put(self, vim_id: str, body: VimChangeBody) -> VimBody:
-        """Change a VIM, or share it with other projects."""
+        """Change a VIM or its policy, or share it with other projects."""
         if body.vim.shares:
             http.authorize_also("vims:share")
+        if vim_policy.POLICY_KEY in (body.vim.extra or {}):
+            http.authorize_also("vims:policy")
         return VimBody(
             self._vims.change(
                 http.caller(), _strip_json_suffix(vim_id), body.vim

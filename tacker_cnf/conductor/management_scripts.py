@@ -11,7 +11,7 @@ from tacker_cnf.conductor import run as running
 from tacker_cnf.conductor.operation_recorder import OperationRecorder
 from tacker_cnf.conductor.run import Run
 from tacker_cnf.conductor.vim_resolver import VimResolver
-from tacker_cnf.lcm import redaction, script_output
+from tacker_cnf.lcm import redaction, script_output, vim_policy
 from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
@@ -189,7 +189,8 @@ class ManagementScripts:
     ) -> None:
         """Check the VIMs of a script output against those the VNF runs on.
 
-        :raises ScriptFailed: the VNF runs on a VIM of that name
+        :raises ScriptFailed: the VNF runs on a VIM of that name, or a VIM has
+            a policy
         :raises InvalidVimConnection: there is no driver for a type of VIM
         """
         for name, vim in vims.items():
@@ -197,6 +198,12 @@ class ManagementScripts:
                 raise errors.ScriptFailed(
                     f"its output has a VIM {name}, but this key of "
                     "vimConnectionInfo is a VIM that the VNF runs on"
+                )
+            if vim and vim_policy.POLICY_KEY in vim.extra:
+                raise errors.ScriptFailed(
+                    f"its output has a policy for VIM {name} (extra."
+                    f"{vim_policy.POLICY_KEY}), which only the owner of the VIM "
+                    "sets"
                 )
             if vim:
                 self._vim_resolver.check_vim_type(vim.type)
@@ -212,7 +219,7 @@ def _hook(run: Run, phase: str) -> str:
 
 
 def _without_credentials(script_input: ScriptInput) -> ScriptInput:
-    """Remove the credentials of VIMs."""
+    """Remove the credentials of VIMs, and their policies."""
     name, request, grant = (
         "vimConnectionInfo",
         script_input.request,
@@ -220,10 +227,16 @@ def _without_credentials(script_input: ScriptInput) -> ScriptInput:
     )
     if name in request:
         request = {**request, name: redaction.without_secrets(request[name])}
+    instance = redaction.without_vim_secrets(script_input.vnf_instance)
     return msgspec.structs.replace(
         script_input,
         request=request,
-        vnf_instance=redaction.without_vim_secrets(script_input.vnf_instance),
+        vnf_instance=msgspec.structs.replace(
+            instance,
+            vim_connection_info=vim_policy.without_policies(
+                instance.vim_connection_info
+            ),
+        ),
         grant_response=grant and redaction.without_vim_secrets(grant),
     )
 

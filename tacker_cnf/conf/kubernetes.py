@@ -1,8 +1,36 @@
 """[kubernetes]: the Kubernetes driver."""
 
-from oslo_config import cfg
+from oslo_config import cfg, types
 
 OPTIONS = (
+    cfg.ListOpt(
+        "allowed_namespaces",
+        default=["*"],
+        item_type=types.String(regex=r"^[a-z0-9*-]+$"),
+        help="Namespaces in which VNFs may be, as names or patterns with ``*``. A "
+        "pattern does not match kube-system, kube-public and "
+        "kube-node-lease: name them. extra.policy of a registered VIM "
+        "overrides this option and the next two.",
+    ),
+    cfg.ListOpt(
+        "allowed_kinds",
+        default=[],
+        item_type=types.String(regex=r"^[A-Za-z0-9.*-]+$"),
+        help="Further kinds that VNF packages may create: KIND for one of "
+        "Kubernetes, such as PriorityClass, KIND.GROUP for others, or a "
+        "pattern with ``*``. Without it, cluster-scoped kinds are refused, and "
+        "RBAC rights beyond those of a VNF.",
+    ),
+    cfg.StrOpt(
+        "pod_security",
+        default="baseline",
+        choices=[
+            ("privileged", "No limits: a pod can take over its node."),
+            ("baseline", "No access to the node."),
+            ("restricted", "Also hardened, and not as root."),
+        ],
+        help="Pod Security Standard of Kubernetes for the pods of VNFs.",
+    ),
     cfg.FloatOpt(
         "ready_timeout",
         default=500.0,

@@ -1,8 +1,17 @@
 """[openstack]: the OpenStack driver."""
 
-from oslo_config import cfg
+from oslo_config import cfg, types
 
 OPTIONS = (
+    cfg.ListOpt(
+        "allowed_resource_types",
+        default=[],
+        item_type=types.String(regex=r"^[A-Za-z0-9:*]+$"),
+        help="Further types of resources that the Heat templates of VNF "
+        "packages may have, such as OS::Nova::Flavor, or a pattern with ``*``, "
+        "beside those of the project's servers, networks and volumes. "
+        "extra.policy of a registered VIM overrides this option.",
+    ),
     cfg.FloatOpt(
         "stack_timeout",
         default=1200.0,

@@ -13,6 +13,7 @@ from tacker_cnf import errors
 from tacker_cnf.context import Owner
 from tacker_cnf.db import models, scope
 from tacker_cnf.db.session import DuplicateEntry
+from tacker_cnf.lcm import vim_policy
 from tacker_cnf.lcm.script_output import ProvidedVim
 
 LOG = log.getLogger(__name__)
@@ -267,7 +268,8 @@ def _register(
 def _update_connection(
     existing: Row, vim: ProvidedVim, now: datetime.datetime
 ) -> None:
-    """Update the connection of a VIM; the VNF instances on it stay.
+    """Update the connection of a VIM; the VNF instances on it, and its policy,
+    stay.
 
     :raises ScriptFailed: the type has changed
     """
@@ -277,6 +279,7 @@ def _update_connection(
             f"registered as {existing.type}, is {vim.type}. Give it another name."
         )
     new = {name: getattr(vim, name) for name in UPDATED_FIELDS}
+    new["extra"] = vim_policy.changed(existing.extra, vim.extra)
     if new != {name: getattr(existing, name) for name in UPDATED_FIELDS}:
         for name, value in new.items():
             setattr(existing, name, value)

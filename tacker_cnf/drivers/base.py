@@ -212,6 +212,13 @@ class InfraDriver(Protocol[P, R]):
         (SOL003 4.4.1.6).
         """
 
+    def check_policy(self, policy: Mapping[str, Any]) -> None:
+        """Check ``extra.policy`` of a VIM: what packages may create on it.
+
+        :raises InvalidVimConnection: it is not valid, or this type of VIM has
+            none
+        """
+
     def check_connection(self, connection: VimConnectionInfo) -> None:
         """Check that the VIM answers and accepts the credentials.
 
@@ -230,6 +237,8 @@ class InfraDriver(Protocol[P, R]):
             actions; None: plan by the request and the packages alone, as if
             the VNF had exactly the resources of its current state
         :raises BadRequest: the request or the package is not valid
+        :raises VimPolicyViolation: the policy of a VIM does not allow what the
+            package contains
         """
 
     def observe_resources(self, task: InfraTask, context: TaskContext) -> R:

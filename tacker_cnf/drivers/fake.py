@@ -17,7 +17,7 @@ from tacker_cnf.drivers.base import (
     TaskContext,
     WatchTask,
 )
-from tacker_cnf.lcm import grant_overrides
+from tacker_cnf.lcm import grant_overrides, vim_policy
 from tacker_cnf.lcm.change import ALL
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
@@ -50,6 +50,9 @@ class FakeDriver:
 
     def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:
         return vim_connection.of_any_vim(vim)
+
+    def check_policy(self, policy: Mapping[str, Any]) -> None:
+        vim_policy.refuse(policy)
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
         """Accept any connection."""

@@ -15,6 +15,7 @@ from tacker_cnf.drivers.base import (
     TaskContext,
     WatchTask,
 )
+from tacker_cnf.lcm import vim_policy
 from tacker_cnf.sol.common import VimConnectionInfo
 
 
@@ -29,6 +30,9 @@ class NoopDriver:
 
     def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:
         return vim_connection.of_any_vim(vim)
+
+    def check_policy(self, policy: Mapping[str, Any]) -> None:
+        vim_policy.refuse(policy)
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
         """Accept any connection."""

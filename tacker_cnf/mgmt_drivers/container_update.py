@@ -14,7 +14,11 @@ from typing import ClassVar
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import TaskContext
-from tacker_cnf.drivers.kubernetes import cluster_assignment, manifests
+from tacker_cnf.drivers.kubernetes import (
+    cluster_assignment,
+    manifests,
+    policy_check,
+)
 from tacker_cnf.drivers.kubernetes.client import ClusterPool
 from tacker_cnf.drivers.kubernetes.cluster_tasks import (
     Options,
@@ -22,6 +26,7 @@ from tacker_cnf.drivers.kubernetes.cluster_tasks import (
 )
 from tacker_cnf.drivers.kubernetes.plan import ObjectPlan
 from tacker_cnf.http_client import ssrf_policy
+from tacker_cnf.lcm import vim_policy
 from tacker_cnf.lcm.change import current_state
 from tacker_cnf.lcm.script_output import InfoChanges, InstanceChanges
 from tacker_cnf.mgmt_drivers import update_plan
@@ -57,6 +62,8 @@ class ContainerUpdate(MgmtDriver):
 
         :raises InvalidParameters: the new package breaks a rule of updates;
             nothing was changed
+        :raises VimPolicyViolation: the policy of the VIM does not allow the
+            new package; nothing was changed
         :raises InfraError: the update failed, or was not ready in time
         """
         if plan := update_plan.build(script_input):
@@ -83,17 +90,25 @@ class ContainerUpdate(MgmtDriver):
         connections = instance.vim_connection_info
         state = current_state(instance)
         assert state is not None
+        assignment = cluster_assignment.assign(
+            plan.after.workloads,
+            manifests.parameters_of(state).vim_connections,
+            connections,
+        )
+        if not plan.mark.undoes:
+            policy_check.check(
+                plan.after,
+                assignment,
+                connections,
+                script_input.driver_options.get(vim_policy.POLICY_KEY, {}),
+            )
         cluster_tasks = connect_clusters(
             ClusterPool(options.request_timeout, ssrf_policy.OF_SCRIPTS),
             options,
             instance,
             plan.after,
             connections,
-            cluster_assignment.assign(
-                plan.after.workloads,
-                manifests.parameters_of(state).vim_connections,
-                connections,
-            ),
+            assignment,
             TaskContext(
                 # fail with an error before the script is killed without one
                 deadline=Deadline.within(script_input.timeout * 0.9),

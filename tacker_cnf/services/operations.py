@@ -122,7 +122,12 @@ class OperationService:
                     request,
                 )
             instance, vim_connections, _ = snapshot
-            self._check(instance, op, request, vim_connections)
+            self._check(
+                instance,
+                op,
+                request,
+                self._with_policies(context, vim_connections),
+            )
             return snapshot
 
         return self._accept(context, op, request, preconditions, check)
@@ -154,7 +159,9 @@ class OperationService:
                 request,
             )
             instance, vim_connections, _ = snapshot
-            self.check_modification(instance, request, vim_connections)
+            self.check_modification(
+                context, instance, request, vim_connections
+            )
             return snapshot
 
         op = LcmOperationType.MODIFY_INFO
@@ -193,8 +200,19 @@ class OperationService:
 
         return run_once(self._store, context, preconditions, accept)
 
+    def _with_policies(
+        self,
+        context: RequestContext,
+        vim_connections: Mapping[str, VimConnectionInfo],
+    ) -> Mapping[str, VimConnectionInfo]:
+        """Add the policies of the registered VIMs."""
+        return self._store.read(
+            context, self._vim_connections.with_policies, vim_connections
+        )
+
     def check_modification(
         self,
+        context: RequestContext,
         instance: VnfInstance,
         request: VnfInfoModificationRequest,
         vim_connections: Mapping[str, VimConnectionInfo],
@@ -214,7 +232,11 @@ class OperationService:
         vnfd = package.vnfd if package else None
         modification.modified(instance, request, vim_connections, vnfd)
         if package:
-            self._check_manageable_by(instance, package, vim_connections)
+            self._check_manageable_by(
+                instance,
+                package,
+                self._with_policies(context, vim_connections),
+            )
 
     def _check_manageable_by(
         self,

@@ -145,7 +145,9 @@ class PlanService:
             instance_id,
             request,
         )
-        self._operations.check_modification(instance, request, connections)
+        self._operations.check_modification(
+            context, instance, request, connections
+        )
         return msgspec.structs.replace(self._plan_scripts(instance), **holder)
 
     def plan_decision(

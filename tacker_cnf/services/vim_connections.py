@@ -10,6 +10,7 @@ from tacker_cnf.db.session import Session
 from tacker_cnf.drivers import vim_connection
 from tacker_cnf.drivers.base import RegisteredVim
 from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.lcm import vim_policy
 from tacker_cnf.sol.common import VimConnectionInfo
 
 Connections = Mapping[str, VimConnectionInfo]
@@ -80,7 +81,7 @@ class VimConnections:
         :param project_id: the project of the VNF instance
         :raises InvalidVimConnection: an entry has neither the id of a
             registered VIM that the project may use, nor a vimType and
-            endpoint
+            endpoint; or it has a policy
         """
         if not requested:
             vim = vims.default(session, project_id)
@@ -106,6 +107,25 @@ class VimConnections:
             for key in connections
         }
 
+    def with_policies(
+        self, session: Session, connections: Connections
+    ) -> dict[str, VimConnectionInfo]:
+        """Add only the policies of registered VIMs, which may be all that a
+        driver needs to plan.
+        """
+        return {
+            key: self._with_policy(info, self._registered(session, info))
+            for key, info in connections.items()
+        }
+
+    @staticmethod
+    def _with_policy(
+        connection: VimConnectionInfo, registered: VimConnectionInfo | None
+    ) -> VimConnectionInfo:
+        policy = vim_policy.select(registered.extra) if registered else {}
+        extra = {**vim_policy.without(connection.extra), **policy}
+        return msgspec.structs.replace(connection, extra=extra)
+
     def _reference(self, vim: models.Vim) -> VimConnectionInfo:
         return VimConnectionInfo(
             vim_id=vim.id, vim_type=self.vim_type(vim.type)
@@ -118,6 +138,12 @@ class VimConnections:
         requested: VimConnectionInfo,
         project_id: str,
     ) -> VimConnectionInfo:
+        if vim_policy.POLICY_KEY in requested.extra:
+            raise errors.InvalidVimConnection(
+                f"vimConnectionInfo.{key}.extra.{vim_policy.POLICY_KEY}: the "
+                "policy of a VIM is set where it is registered (/v1.0/vims), "
+                "or by the options of its driver. Remove the attribute."
+            )
         found = requested.vim_id and vims.find_usable(
             session, requested.vim_id, project_id
         )
@@ -140,10 +166,10 @@ class VimConnections:
     def _with_registered(
         self, session: Session, connection: VimConnectionInfo
     ) -> VimConnectionInfo:
-        found = _find(session, connection)
-        if not found or "endpoint" in connection.interface_info:
+        registered = self._registered(session, connection)
+        connection = self._with_policy(connection, registered)
+        if registered is None:
             return connection
-        registered = self.of_vim(found)
         own = dict(connection.access_info)
         own.pop(vim_connection.CA, None)
         return msgspec.structs.replace(
@@ -152,6 +178,15 @@ class VimConnections:
             access_info={**registered.access_info, **own},
             extra={**registered.extra, **connection.extra},
         )
+
+    def _registered(
+        self, session: Session, connection: VimConnectionInfo
+    ) -> VimConnectionInfo | None:
+        """Return the registered VIM that a connection uses, if it does."""
+        found = _find(session, connection)
+        if not found or "endpoint" in connection.interface_info:
+            return None
+        return self.of_vim(found)
 
 
 def _find(

@@ -17,7 +17,7 @@ from tacker_cnf.db.session import (
     Store,
 )
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import redaction
+from tacker_cnf.lcm import redaction, vim_policy
 from tacker_cnf.lcm.secret_names import is_secret_access
 from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol.base import Name, ProjectId
@@ -102,22 +102,26 @@ class VimService:
     def add(self, context: RequestContext, requested: NewVim) -> Vim:
         """Register a VIM.
 
+        :raises InvalidVimConnection: its policy is not valid
         :raises Conflict: another VIM has this name
         :raises VnfmError: the VIM is unreachable, or rejects the credentials
         """
         owner = context.owner
-        self._check_reachable(_new_row(requested, requested.name, owner))
+        vim = _new_row(requested, requested.name, owner)
+        self._check_policy(vim, requested.extra)
+        self._check_reachable(vim)
         try:
-            return _value(self._store.write(context, _add, requested, owner))
+            added = self._store.write(context, _add, requested, owner)
         except DuplicateEntry:
             raise _name_conflict(requested.name) from None
+        return _value(added, context)
 
     def get(self, context: RequestContext, vim_id: str) -> Vim:
         """Return a VIM.
 
         :raises NotFound: no VIM has this id
         """
-        return self._store.read(context, _get, vim_id, context.owner)
+        return self._store.read(context, _get, vim_id, context)
 
     def find(
         self,
@@ -128,7 +132,7 @@ class VimService:
     ) -> list[Vim]:
         """List the VIMs; only with an id or a name, if set."""
         found = self._store.read(context, vims.find, vim_id=vim_id, name=name)
-        return [_value(vim) for vim in found]
+        return [_value(vim, context) for vim in found]
 
     def change(
         self, context: RequestContext, vim_id: str, requested: VimChange
@@ -142,12 +146,14 @@ class VimService:
         :raises VnfmError: the VIM is unreachable, or rejects the credentials
         """
         vim = self._store.read(context, vims.get, vim_id)
+        if requested.extra is not None:
+            self._check_policy(vim, requested.extra)
         if requested.auth_url is not None or requested.auth_cred is not None:
             _apply(vim, requested)  # a copy of the row
             self._check_reachable(vim)
         try:
             return self._store.write(
-                context, _change, vim_id, requested, context.owner
+                context, _change, vim_id, requested, context
             )
         except DuplicateEntry:
             raise _name_conflict(requested.name) from None
@@ -169,6 +175,18 @@ class VimService:
                 f"{user_id or 'one just deleted'}; terminate and delete them "
                 "first."
             ) from None
+
+    def _check_policy(self, vim: models.Vim, extra: dict[str, Any]) -> None:
+        """Check the policy in a request.
+
+        :raises BadRequest: it is not valid, or its name is misspelt
+        """
+        vim_policy.check_name(extra)
+        policy = extra.get(vim_policy.POLICY_KEY)
+        if policy is None:
+            return
+        driver = self._drivers.for_type(vim.type, attribute="type")
+        driver.check_policy(policy)
 
     def _check_reachable(self, vim: models.Vim) -> None:
         vim_connection = self._vim_connections.of_vim(vim)
@@ -199,7 +217,7 @@ def _new_row(requested: NewVim, vim_id: str, owner: Owner) -> models.Vim:
         auth_url=requested.auth_url,
         auth_cred=requested.auth_cred,
         vim_project=requested.vim_project,
-        extra=requested.extra,
+        extra=vim_policy.changed({}, requested.extra),
         is_default=requested.is_default or None,
         created_at=datetime.datetime.now(datetime.UTC),
         project_id=owner.project_id,
@@ -207,15 +225,15 @@ def _new_row(requested: NewVim, vim_id: str, owner: Owner) -> models.Vim:
     )
 
 
-def _get(session: Session, vim_id: str, client: Owner) -> Vim:
+def _get(session: Session, vim_id: str, client: RequestContext) -> Vim:
     vim = vims.get(session, vim_id)
     if vim.project_id != client.project_id:
-        return _value(vim)
-    return _value(vim, sharing.list_projects(session, vim))
+        return _value(vim, client)
+    return _value(vim, client, sharing.list_projects(session, vim))
 
 
 def _change(
-    session: Session, vim_id: str, requested: VimChange, client: Owner
+    session: Session, vim_id: str, requested: VimChange, client: RequestContext
 ) -> Vim:
     vim = vims.get(session, vim_id)
     if requested.is_default:
@@ -260,12 +278,19 @@ def _apply(vim: models.Vim, requested: VimChange) -> None:
             continue
         if name == "auth_cred" and not changes_receiver:
             value = {**vim.auth_cred, **value}
+        if name == "extra":
+            value = vim_policy.changed(vim.extra, value)
         if name == "is_default":
             value = value or None
         setattr(vim, name, value)
 
 
-def _value(vim: models.Vim, shared_with: Sequence[str] = ()) -> Vim:
+def _value(
+    vim: models.Vim, client: RequestContext, shared_with: Sequence[str] = ()
+) -> Vim:
+    extra = vim.extra
+    if vim.project_id != client.project_id and not client.all_projects:
+        extra = vim_policy.without(extra)
     return Vim(
         id=vim.id,
         name=vim.name,
@@ -278,7 +303,7 @@ def _value(vim: models.Vim, shared_with: Sequence[str] = ()) -> Vim:
         placement_attr={},
         is_default=bool(vim.is_default),
         status="REACHABLE",
-        extra=redaction.without_secrets(vim.extra),
+        extra=redaction.without_secrets(extra),
         created_at=vim.created_at,
         updated_at=vim.updated_at,
         is_public=vim.is_public,

@@ -185,7 +185,7 @@ class TestInstantiation(DryRunCase, ApiCase):
     def test_an_invalid_object(self) -> None:
         vnf = self.vnfm.create_with_files(
             configmap="apiVersion: v1\nkind: ConfigMap\n"
-            "metadata: {name: Not_valid}\n"
+            "metadata: {name: web, labels: {app: not valid}}\n"
         )
         plan = self.dry_run(vnf, "instantiate", self.vnfm.request())
         self.assertIn("The cluster would reject", plan.warnings[0])

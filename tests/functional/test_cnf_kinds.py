@@ -105,6 +105,9 @@ spec: {{maxUnavailable: 1, selector: {{matchLabels: {{app: web}}}}}}
 
 
 class KindsCase(CnfCase):
+    def create_service(self) -> CnfService:
+        return CnfService(allowed_kinds=["*"])
+
     def request(self, *more: str) -> dict[str, Any]:
         request = self.vnfm.deployment_only()
         names = request["additionalParams"]["lcm-kubernetes-def-files"]

@@ -19,7 +19,9 @@ WORKLOADS = {
 class TestLifecycle(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.vnfm = self.useFixture(CnfService())
+        # one test creates kinds that packages may not create by default
+        kinds = ["CustomResourceDefinition", "TokenReview"]
+        self.vnfm = self.useFixture(CnfService(allowed_kinds=kinds))
         self.cluster = self.vnfm.cluster
         self.empty = self.cluster.objects(self.vnfm.namespace)
 

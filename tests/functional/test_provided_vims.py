@@ -16,7 +16,7 @@ INSTANCES = "/vnflcm/v2/vnf_instances"
 
 
 def provides(
-    name: str = "k8s", auth_url: str = "https://k8s", **more: str
+    name: str = "k8s", auth_url: str = "https://k8s", **more: Any
 ) -> str:
     """Build the line of a script that provides a VIM."""
     attributes = {

@@ -87,7 +87,17 @@ class PackageCase(testtools.TestCase):
         if self.project.tier != "core":
             self.skipTest("a full OpenStack lacks the images and subnets")
         self.vnfm = self.useFixture(Vnfm())
-        vim = {**self.project.vim, "name": "cloud", "is_default": True}
+        vim = {
+            **self.project.vim,
+            "name": "cloud",
+            "is_default": True,
+            # the packages create types of volumes
+            "extra": {
+                "policy": {
+                    "allowed_resource_types": ["OS::Cinder::VolumeType"]
+                }
+            },
+        }
         made = self.vnfm.call("POST", "/v1.0/vims", {"vim": vim})
         self.assertEqual(201, made.status)
         files = {"UserData/mine.py": MINE}

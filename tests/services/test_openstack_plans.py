@@ -27,10 +27,12 @@ def named(plan: VnfPlan, kind: ActionType, *types: str) -> set[str]:
 class PlanCase(testtools.TestCase):
     #: path -> text of files that replace those of the sample package
     files: ClassVar[dict[str, str]] = {}
+    #: options of [openstack]
+    options: ClassVar[dict[str, Any]] = {}
 
     def setUp(self) -> None:
         super().setUp()
-        vnf = VnfService(self)
+        vnf = VnfService(self, openstack=self.options)
         vnf.files = self.files
         self.vnf = self.useFixture(vnf)
 
@@ -130,6 +132,9 @@ class TestPlans(LifeCase):
 
 
 class TestRejectedTemplate(PlanCase):
+    options: ClassVar[dict[str, Any]] = {
+        "allowed_resource_types": ["OS::No::Such"]
+    }
     files: ClassVar[dict[str, str]] = {
         TEMPLATE: (SAMPLES / "vnf" / TEMPLATE)
         .read_text()

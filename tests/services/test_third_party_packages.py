@@ -113,7 +113,12 @@ class RealPackages(testtools.TestCase):
         super().setUp()
         if SOURCES is None:
             self.skipTest("TACKER_CNF_REAL_PACKAGES is not set")
-        kubernetes_options = {"failure_grace": 1}
+        kubernetes_options = {
+            "failure_grace": 1,
+            # the packages have cluster-scoped kinds and directories of nodes
+            "allowed_kinds": "*",
+            "pod_security": "privileged",
+        }
         self.deployment = self.useFixture(
             Deployment(self, POSTGRESQL, kubernetes=kubernetes_options)
         )

@@ -10,6 +10,7 @@ from oslo_config import cfg
 from directory_driver.directory import Directory, Vnfc
 from tacker_cnf import errors
 from tacker_cnf.drivers import base, vim_connection
+from tacker_cnf.lcm import vim_policy
 from tacker_cnf.lcm.change import ALL, State
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.vnf_plan import Action, ActionType
@@ -34,6 +35,9 @@ class DirectoryDriver:
     def connection_of(self, vim: base.RegisteredVim) -> VimConnectionInfo:
         info = vim_connection.of_any_vim(vim)
         return msgspec.structs.replace(info, vim_type=self.vim_type)
+
+    def check_policy(self, policy: Mapping[str, Any]) -> None:
+        vim_policy.refuse(policy)
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
         Directory(connection)

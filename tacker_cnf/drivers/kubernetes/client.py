@@ -18,6 +18,7 @@ from tacker_cnf.drivers.kubernetes.cluster_session import (
     ClusterSession,
     GroupVersion,
 )
+from tacker_cnf.drivers.kubernetes.object_paths import path_of
 from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.http_client.exchange import DEFAULT_LIMITS, ExchangeLimits
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
@@ -83,7 +84,7 @@ class Cluster:
     ) -> Object | None:
         """Read an object; None: it does not exist."""
         try:
-            return self._json("get", resource.path(name, namespace))
+            return self._json("get", path_of(resource, name, namespace))
         except api_errors.NotFound:
             return None
 
@@ -91,14 +92,14 @@ class Cluster:
         self, resource: Any, namespace: str | None, **selectors: str
     ) -> Object:
         """List objects: ``items`` and ``metadata.resourceVersion``."""
-        path = resource.path(namespace=namespace)
+        path = path_of(resource, namespace=namespace)
         return self._json("get", path, **selectors)
 
     def list_metadata(
         self, resource: Any, namespace: str | None, **selectors: str
     ) -> Object:
         """List objects, only their metadata."""
-        path = resource.path(namespace=namespace)
+        path = path_of(resource, namespace=namespace)
         return self._json(
             "get",
             path,
@@ -119,7 +120,7 @@ class Cluster:
         :raises Conflict: an object of this name exists
         """
         self.cancel_token.check()
-        path = resource.path(namespace=namespace)
+        path = path_of(resource, namespace=namespace)
         return self._json(
             "post",
             path,
@@ -140,7 +141,7 @@ class Cluster:
         :param dry_run: DRY_RUN: check and return what would be stored
         """
         self.cancel_token.check()
-        path = resource.path(body["metadata"]["name"], namespace)
+        path = path_of(resource, body["metadata"]["name"], namespace)
         return self._json(
             "patch",
             path,
@@ -166,7 +167,7 @@ class Cluster:
         }
         self._json(
             "patch",
-            resource.path(meta["name"], meta.get("namespace")),
+            path_of(resource, meta["name"], meta.get("namespace")),
             body={"metadata": change},
             content_type="application/merge-patch+json",
             field_manager=FIELD_MANAGER,
@@ -185,7 +186,7 @@ class Cluster:
         :raises Conflict: the object has changed since it was read
         """
         self.cancel_token.check()
-        path = resource.path(body["metadata"]["name"], namespace)
+        path = path_of(resource, body["metadata"]["name"], namespace)
         return self._json(
             "put",
             path,
@@ -203,7 +204,7 @@ class Cluster:
         self.cancel_token.check()
         return self._json(
             "patch",
-            resource.path(name, namespace),
+            path_of(resource, name, namespace),
             body=change,
             content_type="application/strategic-merge-patch+json",
             field_manager=FIELD_MANAGER,
@@ -216,7 +217,7 @@ class Cluster:
         self.cancel_token.check()
         self._json(
             "patch",
-            resource.path(name, namespace) + "/scale",
+            path_of(resource, name, namespace) + "/scale",
             body={"spec": {"replicas": replicas}},
             content_type="application/merge-patch+json",
             field_manager=FIELD_MANAGER,
@@ -238,7 +239,7 @@ class Cluster:
         }
         if grace is not None:
             body["gracePeriodSeconds"] = grace
-        path = resource.path(meta["name"], meta.get("namespace"))
+        path = path_of(resource, meta["name"], meta.get("namespace"))
         try:
             self._json("delete", path, body=body)
         except (api_errors.NotFound, api_errors.Conflict):
@@ -262,7 +263,7 @@ class Cluster:
             "metadata": object_meta,
             "deleteOptions": {"preconditions": {"uid": meta["uid"]}},
         }
-        path = resource.path(**object_meta) + "/eviction"
+        path = path_of(resource, **object_meta) + "/eviction"
         try:
             self._json("post", path, body=body)
         except (api_errors.NotFound, api_errors.Conflict):
@@ -284,7 +285,7 @@ class Cluster:
         timeout = self._session.timeout
         response = self._send(
             "get",
-            resource.path(namespace=namespace),
+            path_of(resource, namespace=namespace),
             watch=True,
             resource_version=since,
             timeout_seconds=seconds,

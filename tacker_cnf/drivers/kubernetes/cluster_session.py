@@ -12,7 +12,7 @@ import msgspec
 import urllib3
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import api_errors
+from tacker_cnf.drivers.kubernetes import api_errors, object_paths
 from tacker_cnf.drivers.kubernetes.cluster_connection import ClusterConnection
 from tacker_cnf.http_client.exchange import ExchangeLimits
 from tacker_cnf.http_client.pool_manager import PoolManager
@@ -103,7 +103,9 @@ class ClusterSession:
         """Read a kind that the cluster serves: its path, verbs and scope.
 
         :raises NotFound: the cluster serves no such kind
+        :raises InvalidParameters: there cannot be such a kind
         """
+        object_paths.check_kind(api_version, kind)
         group, _, version = api_version.rpartition("/")
         if group not in BUILTIN_GROUPS:
             return self._get_custom_kind(group, version, kind)

@@ -47,7 +47,8 @@ class ClusterTask:
         waiter: ObjectWaiter,
         progress: Progress,
     ) -> None:
-        self._key = key
+        #: of the cluster in vimConnectionInfo
+        self.key = key
         self.cluster = cluster
         self.rendered = rendered
         self.waiter = waiter
@@ -60,7 +61,7 @@ class ClusterTask:
 
         :param previous_vnfcs: VNFCs of the instance before the task
         """
-        found = inventory.list_vnfcs(self.cluster, self.rendered, self._key)
+        found = inventory.list_vnfcs(self.cluster, self.rendered, self.key)
         lost = lost_vnfcs.find(
             self.cluster, self.rendered, previous_vnfcs, found
         )

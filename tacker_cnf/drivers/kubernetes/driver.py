@@ -30,12 +30,14 @@ from tacker_cnf.drivers.kubernetes import (
     observation,
     package_change,
     pod_watch,
+    policy_check,
     workloads,
 )
 from tacker_cnf.drivers.kubernetes.actions import ActionLister
 from tacker_cnf.drivers.kubernetes.api_errors import Forbidden
 from tacker_cnf.drivers.kubernetes.client import Cluster, ClusterPool
 from tacker_cnf.drivers.kubernetes.cluster_assignment import ClusterAssignment
+from tacker_cnf.drivers.kubernetes.cluster_policy import ClusterPolicy
 from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.cluster_tasks import (
     ClusterTasks,
@@ -59,6 +61,7 @@ from tacker_cnf.drivers.parameters import HealParameters, ParameterTypes
 from tacker_cnf.drivers.vim_check import VimChecks
 from tacker_cnf.http_client import clients
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
+from tacker_cnf.lcm import vim_policy
 from tacker_cnf.lcm.change import ALL, Change, State
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import CancelToken
@@ -87,6 +90,10 @@ class KubernetesDriver:
         self._conf = conf.kubernetes
         self._checks = VimChecks(conf, self._conf)
         self._ssrf_policy = SsrfPolicy.of_vims(conf)
+        #: the policy of a VIM that sets none
+        self._policy = {
+            name: self._conf[name] for name in ClusterPolicy.__struct_fields__
+        }
         self._pool = ClusterPool(
             self._conf.request_timeout,
             self._ssrf_policy,
@@ -97,11 +104,17 @@ class KubernetesDriver:
 
     @property
     def script_options(self) -> Mapping[str, Any]:
-        """The options of [kubernetes] for a task."""
-        return {name: self._conf[name] for name in Options.__struct_fields__}
+        """The options of [kubernetes] for a task, and for its policy."""
+        options = {n: self._conf[n] for n in Options.__struct_fields__}
+        return {**options, vim_policy.POLICY_KEY: self._policy}
 
     def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:
         return cluster_connection.of_vim(vim)
+
+    def check_policy(self, policy: Mapping[str, Any]) -> None:
+        vim_policy.read(
+            {vim_policy.POLICY_KEY: policy}, ClusterPolicy, self._policy
+        )
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
         with self._checks.begin() as retry_policy:
@@ -121,6 +134,10 @@ class KubernetesDriver:
             _check_request(task)
         rendered = _render(task)
         assignment = cluster_assignment.assign_clusters(task)
+        if _creates(change):
+            policy_check.check(
+                rendered, assignment, task.vim_connections, self._policy
+            )
         _check_singletons(rendered)
         objects = _plan_objects(task, rendered)
         if (
@@ -155,6 +172,7 @@ class KubernetesDriver:
         cluster_tasks = self._connect(
             task, context, objects.after, plan.assignment
         )
+        self._check_scopes(task, cluster_tasks)
         previous = context.checkpoint(PreviousDeployments)
         if previous and objects.mark.undoes:
             objects = package_change.with_previous_templates(objects, previous)
@@ -177,6 +195,7 @@ class KubernetesDriver:
         if change.desired is None:
             cluster_tasks.remove(change.grace)
             return Observed()
+        self._check_scopes(task, cluster_tasks)
         if change.replace == ALL:
             healing.delete_all(cluster_tasks.tasks, context)
             cluster_tasks.execute(objects)
@@ -258,7 +277,9 @@ class KubernetesDriver:
         :raises InfraError: an API server does not respond, or rejects the
             credentials
         """
-        options = Options(**self.script_options)
+        options = Options(
+            **{name: self._conf[name] for name in Options.__struct_fields__}
+        )
         ready_timeout = options.ready_timeout + (task.change.grace or 0)
         return connect_clusters(
             self._pool,
@@ -269,6 +290,32 @@ class KubernetesDriver:
             assignment,
             context,
         )
+
+    def _check_scopes(
+        self, task: InfraTask, cluster_tasks: ClusterTasks
+    ) -> None:
+        """Check the scope of kinds that only the clusters know.
+
+        :raises VimPolicyViolation: the policy of a VIM does not allow one
+        """
+        if not _creates(task.change):
+            return
+        for cluster_task in cluster_tasks.tasks:
+            policy_check.check_scopes(
+                cluster_task.key,
+                cluster_task.cluster,
+                cluster_task.rendered,
+                ClusterPolicy.of_connection(
+                    task.vim_connections[cluster_task.key], self._policy
+                ),
+            )
+
+
+def _creates(change: Change) -> bool:
+    """Return whether a change may create objects that were not checked when
+    it was accepted.
+    """
+    return change.desired is not None and not change.restores
 
 
 def _render(task: InfraTask) -> Rendered:

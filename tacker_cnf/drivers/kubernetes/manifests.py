@@ -13,6 +13,7 @@ import msgspec
 from tacker_cnf import errors
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.drivers import parameters
+from tacker_cnf.drivers.kubernetes import object_paths
 from tacker_cnf.drivers.kubernetes.api_errors import Invalid
 from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.lcm.change import State, flavour_of
@@ -214,6 +215,7 @@ def render(
     params = parameters_of(state)
     loaded = load(package, params.def_files)
     namespace = params.namespace or _common_namespace(loaded)
+    _check_namespace(namespace)
     vdus = _vdus(package, state, params.vdu_mapping)
     objects = [
         _label_and_scale(manifest, instance_id, namespace, vdus, state)
@@ -229,6 +231,13 @@ def render(
         previous_kinds=frozenset(params.object_kinds),
         vdu_mapping=params.vdu_mapping,
     )
+
+
+def _check_namespace(namespace: str) -> None:
+    try:
+        object_paths.check_namespace(namespace)
+    except errors.InvalidParameters as error:
+        raise errors.InvalidParameters(f"additionalParams.{error}") from None
 
 
 def namespace_of(
@@ -378,12 +387,32 @@ def _validated(body: Any, name: str) -> Object:
                 f"The manifest {name}: metadata.{key} of a {body['kind']} is "
                 "not a string."
             )
+    _check_names(body, name)
     return body
 
 
+def _check_names(body: Object, file: str) -> None:
+    """Check what becomes the path of an object in the API.
+
+    :raises InvalidParameters: kind, name or namespace is not possible
+    """
+    meta, kind = body["metadata"], body["kind"]
+    group = body["apiVersion"].rpartition("/")[0]
+    try:
+        object_paths.check_kind(body["apiVersion"], kind)
+        if meta.get("name"):
+            object_paths.check_name(group, kind, meta["name"])
+        if meta.get("namespace"):
+            object_paths.check_namespace(meta["namespace"])
+    except errors.InvalidParameters as error:
+        raise errors.InvalidParameters(
+            f"The manifest {file}: {kind}: {error}"
+        ) from None
+
+
 def _common_namespace(loaded: Iterable[Manifest]) -> str:
-    namespaces = {m.body["metadata"].get("namespace") for m in loaded}
-    namespaces.discard(None)
+    found = {m.body["metadata"].get("namespace") for m in loaded}
+    namespaces = set(filter(None, found))
     if len(namespaces) > 1:
         raise errors.InvalidParameters(
             "additionalParams.namespace is needed: the manifests name "

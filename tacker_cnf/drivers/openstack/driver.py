@@ -39,6 +39,7 @@ from tacker_cnf.drivers.openstack.observation import (
     ObservedStack,
     StackObserver,
 )
+from tacker_cnf.drivers.openstack.resource_policy import ResourcePolicy
 from tacker_cnf.drivers.openstack.stack_fields import StackFields, UserData
 from tacker_cnf.drivers.openstack.stack_task import (
     StackTask,
@@ -50,6 +51,7 @@ from tacker_cnf.drivers.openstack.userdata import ChosenUserData
 from tacker_cnf.drivers.vim_check import VimChecks
 from tacker_cnf.http_client import clients
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
+from tacker_cnf.lcm import vim_policy
 from tacker_cnf.lcm.change import Change
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.retry_policy import RetryPolicy
@@ -69,6 +71,10 @@ class OpenstackDriver:
         self._conf = conf.openstack
         self._checks = VimChecks(conf, self._conf)
         self._ssrf_policy = SsrfPolicy.of_vims(conf)
+        #: the policy of a VIM that sets none
+        self._policy = {
+            name: self._conf[name] for name in ResourcePolicy.__struct_fields__
+        }
         self._clouds = Clouds(
             self._conf.request_timeout,
             self._ssrf_policy,
@@ -81,6 +87,11 @@ class OpenstackDriver:
 
     def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:
         return openstack_connection.of_vim(vim)
+
+    def check_policy(self, policy: Mapping[str, Any]) -> None:
+        vim_policy.read(
+            {vim_policy.POLICY_KEY: policy}, ResourcePolicy, self._policy
+        )
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
         with self._checks.begin() as retry_policy:
@@ -96,6 +107,7 @@ class OpenstackDriver:
             request_validation.check(task)
             if task.change.desired is not None and task.has_operation:
                 self._user_data.check(task)
+            self._check_base_hot(task)
         heals_stack = request_validation.heals_stack(
             task.change, default=self._conf.heal_whole_all
         )
@@ -141,7 +153,9 @@ class OpenstackDriver:
         return observer.observe_heal(found, fields)
 
     def validate_package(self, task: InfraTask) -> None:
-        """Accept any: the package's scripts handle the stack."""
+        """Accept any: the package's scripts handle the stack, and operations
+        check its templates.
+        """
 
     def execute(self, plan: Plan, context: TaskContext) -> Observed:
         task = plan.task
@@ -328,8 +342,29 @@ class OpenstackDriver:
         )
         location = StackLocation(key, self._tenant(heat, connection))
         return StackTask(
-            task, context, heat, location, deadline, self._conf.fallback_zones
+            task,
+            context,
+            heat,
+            location,
+            deadline,
+            self._conf.fallback_zones,
+            None if task.change.restores else self._policy_of(task),
         )
+
+    def _policy_of(self, task: InfraTask) -> ResourcePolicy:
+        _, connection = _vim(task)
+        return ResourcePolicy.of_connection(connection, self._policy)
+
+    def _check_base_hot(self, task: InfraTask) -> None:
+        """Check the templates of the package by the policy of the VIM.
+
+        :raises VimPolicyViolation: the policy does not allow one of them
+        """
+        if task.change.desired is not None:
+            base_hot = _base_hot(task)
+            self._policy_of(task).check(
+                base_hot.template, base_hot.files, base_hot.name
+            )
 
     def _nova(
         self, task: InfraTask, context: TaskContext, stack_task: StackTask

@@ -9,6 +9,7 @@ from oslo_log import log
 from tacker_cnf.drivers.openstack import addresses, api_errors
 from tacker_cnf.drivers.openstack.api import OpenstackApi
 from tacker_cnf.drivers.openstack.stacks import PORT, Resource, Stack, Tree
+from tacker_cnf.drivers.path_segment import quote
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 
 LOG = log.getLogger(__name__)
@@ -74,7 +75,7 @@ class Heat:
                 stack_name=name, disable_rollback=True, **body
             )
         )
-        return f"{name}/{created['stack']['id']}"
+        return f"{name}/{quote(created['stack']['id'])}"
 
     def update(
         self, stack: Stack, body: Mapping[str, Any], *, existing: bool
@@ -186,7 +187,7 @@ class Heat:
         """
         found = self._call(
             lambda: self._api.client.resources.get(
-                resource.stack, resource.name, with_attr=list(names)
+                resource.stack, _segment(resource), with_attr=list(names)
             )
         )
         return dict(found.attributes)
@@ -221,7 +222,7 @@ class Heat:
             self._call(
                 lambda: self._api.client.resources.mark_unhealthy(
                     resource.stack,
-                    resource.name,
+                    _segment(resource),
                     mark_unhealthy=unhealthy,
                     resource_status_reason=reason,
                 )
@@ -266,6 +267,12 @@ class Heat:
 
     def _call(self, operation: Callable[[], T]) -> T:
         return self._retry_policy.call(lambda: self._api.call(operation))
+
+
+def _segment(resource: Resource) -> str:
+    """Return the name of a resource, which the client quotes, but for "/"."""
+    quote(resource.name)
+    return resource.name
 
 
 def _flattened(resources: Sequence[Any]) -> Iterator[Mapping[str, Any]]:

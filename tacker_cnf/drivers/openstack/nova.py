@@ -7,6 +7,7 @@ import msgspec
 
 from tacker_cnf.drivers.openstack import api_errors
 from tacker_cnf.drivers.openstack.api import OpenstackApi
+from tacker_cnf.drivers.path_segment import quote
 from tacker_cnf.runtime.retry_policy import RetryPolicy
 
 T = TypeVar("T")
@@ -69,7 +70,7 @@ class Nova:
 
     def find(self, server: str) -> Server | None:
         """Find a server by its id; None: not found."""
-        body = self._request("GET", f"/servers/{server}")
+        body = self._request("GET", f"/servers/{quote(server)}")
         if body is None:
             return None
         return api_errors.decode_response(
@@ -88,7 +89,8 @@ class Nova:
         :raises Conflict: the state of the server does not allow it
         """
         self._retry_policy.cancel_token.check()
-        self._request("POST", f"/servers/{server}/action", {action: None})
+        path = f"/servers/{quote(server)}/action"
+        self._request("POST", path, {action: None})
 
     def _request(
         self, method: str, path: str, body: Any = None

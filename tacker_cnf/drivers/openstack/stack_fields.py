@@ -47,11 +47,15 @@ class StackFields:
         return template, {**files, **self.files}
 
 
-def read(template: str) -> Mapping[str, Any]:
-    """Parse a template, YAML or JSON."""
-    read = bounded_yaml.load(template, "the template")
+def read(template: str, name: str = "the template") -> Mapping[str, Any]:
+    """Parse a template, YAML or JSON.
+
+    :param name: for errors
+    :raises InvalidPackage: it cannot be parsed
+    """
+    read = bounded_yaml.load(template, name)
     if not isinstance(read, Mapping):
-        raise errors.InvalidPackage("the template: has to be a map")
+        raise errors.InvalidPackage(f"{name}: has to be a map")
     return read
 
 

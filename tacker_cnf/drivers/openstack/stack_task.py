@@ -23,6 +23,7 @@ from tacker_cnf.drivers.coordination import Coordination
 from tacker_cnf.drivers.openstack import api_errors, inventory
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import StackLocation, Vnfc
+from tacker_cnf.drivers.openstack.resource_policy import ResourcePolicy
 from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.drivers.openstack.stack_wait import (
     PollBackoff,
@@ -78,13 +79,17 @@ class StackTask:
         location: StackLocation,
         deadline: Deadline,
         zones: Sequence[str] = (),
+        policy: ResourcePolicy | None = None,
     ) -> None:
         """Prepare the task; no request is sent yet.
 
         :param zones: fallback zones for VNFCs without a valid host
+        :param policy: of the VIM, for the templates; None: they are not
+            checked, as the stack had them before
         """
         self._task = task
         self._zones = zones
+        self._policy = policy
         self.heat = heat
         self._location = location
         self.progress = Progress(context.report_progress)
@@ -523,11 +528,17 @@ class StackTask:
         files: Mapping[str, str],
         parameters: Mapping[str, Any],
     ) -> dict[str, Any]:
+        """Return the fields of a request to create or update the stack.
+
+        :raises VimPolicyViolation: the policy does not allow the template
+        """
         body: dict[str, Any] = {
             "parameters": dict(parameters),
             "timeout_mins": self._timeout_minutes(),
         }
         if template is not None:
+            if self._policy:
+                self._policy.check(template, files)
             body |= {"template": template, "files": dict(files)}
         return body
 

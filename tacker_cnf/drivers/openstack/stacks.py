@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from tacker_cnf.drivers.path_segment import quote
+
 PORT: Final = "OS::Neutron::Port"
 
 #: a group with numbered members, of which it removes the highest first
@@ -45,7 +47,7 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def identity(self) -> str:
         """NAME/ID, which Heat resolves without a redirect."""
-        return f"{self.name}/{self.id}"
+        return f"{quote(self.name)}/{quote(self.id)}"
 
     @property
     def action(self) -> str:
@@ -111,7 +113,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
 def _identity(href: str) -> str:
     path = urllib.parse.urlsplit(href).path
     _, _, identity = path.partition("/stacks/")
-    return "/".join(urllib.parse.unquote(identity).split("/")[:2])
+    segments = urllib.parse.unquote(identity).split("/")[:2]
+    return "/".join(quote(segment) for segment in segments if segment)
 
 
 class Tree:

@@ -1,0 +1,235 @@
+"""What the policy of an OpenStack allows the templates of packages: attacks by
+packages and by clients.
+"""
+
+import json
+from typing import Any, Final
+
+from tests.fixtures import keystone
+from tests.fixtures.http_receiver import HttpReceiver, ReceivedRequest
+from tests.fixtures.http_receiver import Response as Answer
+from tests.fixtures.openstack_vnf import a_link, a_point
+from tests.fixtures.vnfm import SAMPLES, ApiCase, Csar, Response, Vnfm
+
+VIMS: Final = "/v1.0/vims"
+TOP: Final = "BaseHOT/simple/front_and_store.yaml"
+NESTED: Final = "BaseHOT/simple/nested/front.yaml"
+USER: Final = """
+  attack:
+    type: OS::Keystone::User
+    properties: {name: attack}
+"""
+USER_DATA: Final = "UserData/attack.py"
+#: user data that adds a resource, or a nested template with one
+ADDING: Final = """\
+from tacker_cnf.user_data.default import DefaultUserData
+
+class Attack(DefaultUserData):
+    @staticmethod
+    def instantiate(req, inst, grant_req, grant, tmp_csar_dir):
+        fields = DefaultUserData.instantiate(
+            req, inst, grant_req, grant, tmp_csar_dir
+        )
+        %s
+        return fields
+"""
+ATTACKING_CODE: Final = {
+    "OS::Keystone::User": (
+        'fields["template"] += "\\n  a: {type: OS::Keystone::User}\\n"'
+    ),
+    "nested.yaml: resources.a.type: resources of type OS::Nova::Flavor": (
+        'fields["template"] += "\\n  a: {type: nested.yaml}\\n"\n'
+        '        fields["files"]["nested.yaml"] = "resources: '
+        '{a: {type: OS::Nova::Flavor}}"'
+    ),
+    "http://attack.example/x.yaml' is a URL": (
+        'fields["template"] += '
+        '"\\n  a: {type: \\"http://attack.example/x.yaml\\"}\\n"'
+    ),
+}
+
+
+class HeatCase(ApiCase):
+    """A service, and an OpenStack that records what Heat is sent."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnfm = self.useFixture(Vnfm())
+        self.cloud = self.useFixture(HttpReceiver())
+        self.cloud.responder = self.respond
+
+    def respond(self, request: ReceivedRequest) -> Answer:
+        if request.path.endswith("/auth/tokens"):
+            return keystone.token(f"{self.cloud.url}/heat", request)
+        if request.method == "GET" and "/heat/stacks/" in request.path:
+            missing = {"code": 404, "error": {"message": "not found"}}
+            return self.json(404, missing)
+        if request.method == "POST" and "/heat" in request.path:
+            return self.json(403, {"code": 403, "error": {"message": "no"}})
+        return self.json(200, {"stacks": []})
+
+    @staticmethod
+    def json(status: int, body: Any) -> Answer:
+        headers = {"Content-Type": "application/json"}
+        return status, headers, json.dumps(body).encode()
+
+    @property
+    def changes(self) -> list[str]:
+        """The requests that change something in Heat."""
+        return [
+            f"{request.method} {request.path}"
+            for request in self.cloud.requests
+            if request.method != "GET" and "/heat" in request.path
+        ]
+
+    def connections(self, **more: Any) -> dict[str, Any]:
+        info = {
+            "vimType": "ETSINFV.OPENSTACK_KEYSTONE.V_3",
+            "interfaceInfo": {"endpoint": f"{self.cloud.url}/v3"},
+            "accessInfo": keystone.ACCESS_INFO,
+        }
+        return {"vim1": info | more}
+
+    def register(self, **policy: Any) -> dict[str, Any]:
+        """Register the OpenStack as a VIM; return the vimConnectionInfo."""
+        vim = {
+            "name": "a cloud",
+            "type": "openstack",
+            "auth_url": f"{self.cloud.url}/v3",
+            "auth_cred": keystone.AUTH_CRED,
+            "vim_project": keystone.VIM_PROJECT,
+            "extra": {"policy": policy} if policy else {},
+        }
+        response = self.vnfm.call("POST", VIMS, {"vim": vim})
+        self.assertEqual(201, response.status, str(response.content))
+        return {"vim1": {"vimId": response.json["vim"]["id"]}}
+
+    def instantiate(
+        self,
+        files: dict[str, str],
+        connections: dict[str, Any] | None = None,
+        **parameters: Any,
+    ) -> Response:
+        """Request the instantiation of the sample with other files."""
+        points = (a_point("front_cp"), a_point("store_cp"))
+        csar = self.useFixture(Csar("vnf", files=files))
+        request = {
+            "flavourId": "simple",
+            "vimConnectionInfo": connections or self.connections(),
+            "extVirtualLinks": [a_link("network", *points)],
+            "additionalParams": parameters,
+        }
+        instance_id = self.vnfm.create(self.vnfm.onboard(csar))
+        return self.vnfm.task(instance_id, "instantiate", request)
+
+    def text(self, name: str) -> str:
+        return (SAMPLES / "vnf" / name).read_text()
+
+
+class TestTemplates(HeatCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.registered = self.register()
+
+    def check_refused(self, name: str, text: str, message: str) -> None:
+        for connections in (self.connections(), self.registered):
+            response = self.instantiate({name: text}, connections)
+            self.assert_problem(422, response, message)
+            self.assert_problem(422, response, "extra.policy")
+        self.assertEqual([], self.changes)
+
+    def test_types_of_resources(self) -> None:
+        message = "resources.attack.type: resources of type OS::Keystone::User"
+        text = self.text(TOP).rstrip() + USER
+        self.check_refused(TOP, text, f"{TOP}: {message}")
+        # other sections follow its resources
+        text = self.text(NESTED).replace(
+            "\nresources:\n", f"\nresources:{USER}"
+        )
+        self.check_refused(NESTED, text, f"front.yaml: {message}")
+
+    def test_members_of_a_group(self) -> None:
+        text = self.text(TOP).replace(
+            "type: front.yaml", "type: OS::Heat::Stack"
+        )
+        self.check_refused(
+            TOP,
+            text,
+            "front_group.properties.resource.type: resources of type "
+            "OS::Heat::Stack",
+        )
+
+    def test_urls(self) -> None:
+        text = self.text(TOP).replace(
+            "type: front.yaml", "type: https://attack.example/front.yaml"
+        )
+        self.check_refused(TOP, text, "'https://attack.example/front.yaml' is")
+
+    def test_a_resource_registry(self) -> None:
+        registry = (
+            "\nresource_registry: {'OS::Nova::Server': 'OS::Trove::X'}\n"
+        )
+        text = self.text(TOP) + registry
+        self.check_refused(TOP, text, "resource_registry.OS::Nova::Server")
+
+    def test_user_data(self) -> None:
+        """What it adds is known only when it has run, before the stack."""
+        parameters: dict[str, Any] = {
+            "lcm-operation-user-data": USER_DATA,
+            "lcm-operation-user-data-class": "Attack",
+        }
+        for message, code in ATTACKING_CODE.items():
+            response = self.instantiate(
+                {USER_DATA: ADDING % code}, None, **parameters
+            )
+            self.assertEqual(202, response.status, str(response.content))
+            failed = self.vnfm.wait_operation(response.headers["Location"])
+            self.assertIn(message, failed["error"]["detail"])
+            self.assertIn("The policy of the VIM", failed["error"]["detail"])
+        self.assertEqual([], self.changes)
+
+
+class TestPolicies(HeatCase):
+    def test_a_client_cannot_loosen_it(self) -> None:
+        text = self.text(TOP).rstrip() + USER
+        policy = {"allowed_resource_types": ["*"]}
+        extra = {"extra": {"policy": policy}}
+        registered = self.register()["vim1"]
+        for connections in (
+            {"vim1": registered | extra},
+            self.connections(**extra),
+            self.connections(**registered, **extra),
+        ):
+            response = self.instantiate({TOP: text}, connections)
+            self.assert_problem(400, response, "extra.policy: the policy of")
+        response = self.instantiate({TOP: text}, {"vim1": registered})
+        self.assert_problem(422, response, "OS::Keystone::User")
+        self.assertEqual([], self.changes)
+
+    def test_a_registered_vim_allows_more(self) -> None:
+        text = self.text(TOP).rstrip() + USER
+        connections = self.register(allowed_resource_types=["OS::Keystone::*"])
+        response = self.instantiate({TOP: text}, connections)
+        self.assertEqual(202, response.status, str(response.content))
+        self.vnfm.wait_operation(response.headers["Location"])
+        self.assertEqual("POST /heat/stacks", self.changes[0])
+
+    def test_policies_that_are_not_valid(self) -> None:
+        for policy, message in (
+            (
+                {"allowed_resource_type": []},
+                'did you mean "allowed_resource_t',
+            ),
+            ({"allowed_resource_types": ["a b"]}, "extra.policy: Expected"),
+            ({"pod_security": "x"}, "it has allowed_resource_types"),
+        ):
+            vim = {
+                "name": "a cloud",
+                "type": "openstack",
+                "auth_url": f"{self.cloud.url}/v3",
+                "auth_cred": keystone.AUTH_CRED,
+                "vim_project": keystone.VIM_PROJECT,
+                "extra": {"policy": policy},
+            }
+            response = self.vnfm.call("POST", VIMS, {"vim": vim})
+            self.assert_problem(400, response, message)
