@@ -25,6 +25,7 @@ from tacker_cnf.lcm import grant_overrides, grant_plan, plan_outcome, states
 from tacker_cnf.lcm.change import current_state, flavour_of
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
+from tacker_cnf.lcm.shown_names import ShownNames
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.lcm.vnf_plan import ActionType, VnfPlan
 from tacker_cnf.nfvo.local import LocalNfvo
@@ -86,6 +87,7 @@ class PlanService:
         self._has_nfvo = bool(conf.nfvo.endpoint)
         #: whether it may ignore placement constraints that it cannot meet
         self._best_effort = conf.nfvo.fallback_best_effort
+        self._public_names = store.public_names
         self._replaces_scripts = conf.scripts.replace_reference_drivers
 
     def plan(
@@ -202,6 +204,9 @@ class PlanService:
             change.current,
             change.desired,
             flavour_of(before.vnfd, change.first_state.flavour_id),
+            names=ShownNames(
+                vnfd=before.vnfd.public_names, operator=self._public_names
+            ),
             new_flavour=flavour_of(task.package.vnfd, change.state.flavour_id),
             best_effort=self._best_effort,
         )

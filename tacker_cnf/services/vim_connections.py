@@ -10,6 +10,7 @@ from tacker_cnf.db.session import Session
 from tacker_cnf.drivers import vim_connection
 from tacker_cnf.drivers.base import RegisteredVim
 from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.sol import uri
 from tacker_cnf.sol.common import VimConnectionInfo
 
 Connections = Mapping[str, VimConnectionInfo]
@@ -118,6 +119,7 @@ class VimConnections:
         requested: VimConnectionInfo,
         project_id: str,
     ) -> VimConnectionInfo:
+        _check_urls(key, requested)
         found = requested.vim_id and vims.find_usable(
             session, requested.vim_id, project_id
         )
@@ -152,6 +154,20 @@ class VimConnections:
             access_info={**registered.access_info, **own},
             extra={**registered.extra, **connection.extra},
         )
+
+
+def _check_urls(key: str, requested: VimConnectionInfo) -> None:
+    """Check that no URL in an interfaceInfo has a user or a password.
+
+    :raises InvalidVimConnection: one has
+    """
+    for name, value in requested.interface_info.items():
+        try:
+            uri.check_no_user(
+                f"vimConnectionInfo.{key}.interfaceInfo.{name}", value
+            )
+        except ValueError as error:
+            raise errors.InvalidVimConnection(f"{error}.") from None
 
 
 def _find(

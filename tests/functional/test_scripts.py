@@ -546,7 +546,7 @@ class TestLog(ScriptCase):
             sys.exit(1)
         """
         key = "-----BEGIN KEY-----\nMIIabc\n-----END KEY-----"
-        end = self.run_script(script, additionalParams={"private_key": key})
+        end = self.run_script(script, additionalParams={"ki": key})
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         for text in (end["scriptLog"], end["error"]["detail"]):
             self.assertNotIn("hunter", text)
