@@ -63,7 +63,7 @@ COLUMNS: Final = {
 }
 
 #: the columns of a forgotten operation
-_FORGOTTEN: Final = {
+_FORGOTTEN: Final[Mapping[str, Any]] = {
     "grant": None,
     "changed_info": None,
     "modifications_triggered_by_vnf_pkg_change": None,
@@ -509,7 +509,7 @@ def forget_parameters(session: orm.Session, instance_id: str) -> None:
     for row in session.scalars(
         sa.select(Row).where(of_instance, Row.error.is_not(None))
     ):
-        row.error = msgspec.structs.replace(
+        row.error = row.error and msgspec.structs.replace(
             row.error, user_script_err_handling_data=None
         )
     session.flush()

@@ -258,9 +258,7 @@ class Store:
         if session.info.get(ANNOUNCED):
             self.notify_listeners()
 
-    def _session_info(
-        self, context: RequestContext | None
-    ) -> dict[str, Any]:
+    def _session_info(self, context: RequestContext | None) -> dict[str, Any]:
         return {CONTEXT: context, PUBLIC_NAMES: self.public_names}
 
     def read(

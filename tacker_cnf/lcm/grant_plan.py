@@ -24,7 +24,7 @@ from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 from tacker_cnf.vnfd.model import Flavour
 
 
-def build(
+def build(  # noqa: PLR0913  # the default of each option is safe
     op_occ: VnfLcmOpOcc,
     request: SolType,
     instance: VnfInstance,

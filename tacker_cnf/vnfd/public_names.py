@@ -134,7 +134,9 @@ def _entries(node: NodeTemplate, *path: str) -> Iterator[tuple[str, Value]]:
     value = _child(node.value, "properties", *path)
     # a value is no definition: what is in it is no mark
     yield from ((name, Value(None, value.file)) for name in _map(value))
-    declared = [_child(t, "properties", path[0]) for t in node.type_definitions()]
+    declared = [
+        _child(t, "properties", path[0]) for t in node.type_definitions()
+    ]
     for name in path[1:]:
         declared = [
             inner

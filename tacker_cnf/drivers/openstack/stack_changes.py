@@ -42,7 +42,9 @@ def compare_templates(
         yield field_changes.hidden(path, before, after)
     old, new = first.pop(PARAMETERS, {}), second.pop(PARAMETERS, {})
     yield from field_changes.compare(first, second, STRUCTURE, path)
-    yield from field_changes.compare(old, new, HIDES_ALL, f"{path}.{PARAMETERS}")
+    yield from field_changes.compare(
+        old, new, HIDES_ALL, f"{path}.{PARAMETERS}"
+    )
 
 
 def compare_files(
@@ -80,9 +82,7 @@ def compare_parameters(
     for name in sorted(after):
         kind = types.get(name, "")
         first, second = (
-            None
-            if values.get(name) is None
-            else _decoded(values[name], kind)
+            None if values.get(name) is None else _decoded(values[name], kind)
             for values in (before, after)
         )
         path = f"{PARAMETERS}.{name}"

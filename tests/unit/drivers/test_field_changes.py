@@ -17,7 +17,10 @@ STRUCTURE = Structure(
 
 
 def compared(before: Any, after: Any) -> list[tuple[str, Any, Any]]:
-    return [(c.path, c.before, c.after) for c in field_changes.compare(before, after, STRUCTURE)]
+    return [
+        (c.path, c.before, c.after)
+        for c in field_changes.compare(before, after, STRUCTURE)
+    ]
 
 
 class TestCompare(testtools.TestCase):

@@ -39,7 +39,8 @@ class TestOpOcc(testtools.TestCase):
         )
         self.assertEqual(
             an_op_occ(
-                operation_params=None, error=occurrence(ki="***", namespace="n")
+                operation_params=None,
+                error=occurrence(ki="***", namespace="n"),
             ),
             announcement.redact_op_occ(op_occ, DEFAULT),
         )

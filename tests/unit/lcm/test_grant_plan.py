@@ -52,10 +52,10 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tacker_cnf.vnfd.model import (
     AffinityRule,
     ConnectionPoint,
+    PublicNames,
     VirtualLink,
     VirtualStorage,
 )
-from tacker_cnf.vnfd.model import PublicNames
 from tests.factories import (
     a_flavour,
     a_running_instance,

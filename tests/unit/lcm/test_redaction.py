@@ -142,9 +142,7 @@ class TestOpOcc(testtools.TestCase):
             ),
             ({"flavourId": "simple"}, {"flavourId": "simple"}),
         ):
-            shown = redaction.op_occ(
-                an_op_occ(operation_params=params), NAMES
-            )
+            shown = redaction.op_occ(an_op_occ(operation_params=params), NAMES)
             self.assertEqual(expected, shown.operation_params)
 
     def test_the_data_of_a_script(self) -> None:
@@ -163,9 +161,7 @@ class TestVimSecrets(testtools.TestCase):
         instance = an_instance(
             vim_connection_info=connections(VIM), extensions=VALUES
         )
-        expected = connections(
-            SHOWN_VIM | {"extra": {"region": "r"}}
-        )
+        expected = connections(SHOWN_VIM | {"extra": {"region": "r"}})
         self.assertEqual(
             an_instance(vim_connection_info=expected, extensions=VALUES),
             redaction.without_vim_secrets(instance),

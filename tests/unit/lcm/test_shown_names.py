@@ -125,5 +125,3 @@ def parts(kind: inspect.Type) -> Iterator[inspect.Type]:
 
 def is_free_form(kind: inspect.Type) -> bool:
     return isinstance(kind, inspect.AnyType)
-
-

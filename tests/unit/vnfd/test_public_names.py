@@ -94,7 +94,9 @@ class TestPublicNames(DescriptorTest):
 
     def test_modifiable_attributes(self) -> None:
         found = self.names(
-            properties={"modifiable_attributes": {"type": "vendor.Modifiable"}},
+            properties={
+                "modifiable_attributes": {"type": "vendor.Modifiable"}
+            },
             Modifiable={
                 "extensions": {"type": "vendor.Extensions"},
                 "metadata": {"type": "vendor.Metadata"},

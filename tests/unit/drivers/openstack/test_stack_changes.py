@@ -68,7 +68,10 @@ class TestParameters(testtools.TestCase):
                 ("parameters.other", *HIDDEN),
             ],
             self.changes(
-                {"conf": '{"a": {"b": "old"}, "size": 1}', "other": {"size": 1}},
+                {
+                    "conf": '{"a": {"b": "old"}, "size": 1}',
+                    "other": {"size": 1},
+                },
                 {"conf": {"a": {"b": "new"}, "size": 2}, "other": {"size": 2}},
                 conf={"type": "json"},
             ),
