@@ -1,7 +1,7 @@
 """PATCH of a VNF instance, and the operation that it starts."""
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.fixtures.vnfm import FAKE_VIM, Csar
 from tests.functional.test_request_checks import INSTANCES, PACKAGES, CheckTest
@@ -27,6 +27,10 @@ RENAME = {"vnfInstanceName": "renamed"}
 
 
 class ModifyCase(CheckTest):
+    secrets: ClassVar[dict[str, Any]] = {
+        "public_names": ["grow", "leader", "log", "more", "threads"]
+    }
+
     def modify(self, instance_id: str, body: Any) -> Any:
         """Modify an instance; return its operation, which has to complete."""
         op_occ = self.vnfm.modify(instance_id, body)

@@ -22,6 +22,8 @@ from tests.fixtures.vnfm import FAKE_VIM, SAMPLES, Csar, Vnfm
 
 #: seconds, more than any script takes; a lease has to be longer
 TIMEOUT_S = 300.0
+#: names that these tests read back
+PUBLIC_NAMES = ["free", "grow", "stack", "step", "threads"]
 FLAVOUR = "Definitions/five_kinds_df_small.yaml"
 SCRIPT = "Scripts/hooks.py"
 HOOKS = (
@@ -78,6 +80,7 @@ class ScriptCase(testtools.TestCase):
             Vnfm(
                 self.clock,
                 scripts={"timeout": TIMEOUT_S},
+                secrets={"public_names": PUBLIC_NAMES},
                 conductor={"lease": 3 * TIMEOUT_S},
             )
         )

@@ -30,9 +30,9 @@ SECRETS: list[tuple[Any, set[str]]] = [
         {"additionalParams": {"a": "simple", "size": {"x": "simple"}}},
         set(),
     ),
-    ({"metadata": {"owner": "somebody", "pin": "secret"}}, {"secret"}),
+    ({"metadata": {"owner": "operator", "pin": "secret"}}, {"secret"}),
     (
-        {"instantiatedVnfInfo": {"metadata": {"x": "secret", "tenant": "te"}}},
+        {"instantiatedVnfInfo": {"metadata": {"x": "secret", "tenant": "t1"}}},
         {"secret"},
     ),
     # manifests of the package
