@@ -23,7 +23,7 @@ from tests.fixtures.vnfm import FAKE_VIM, SAMPLES, Csar, Vnfm
 #: seconds, more than any script takes; a lease has to be longer
 TIMEOUT_S = 300.0
 #: names that these tests read back
-PUBLIC_NAMES = ["free", "grow", "stack", "step", "threads"]
+PUBLIC_NAMES = ["b", "stack", "step"]
 FLAVOUR = "Definitions/five_kinds_df_small.yaml"
 SCRIPT = "Scripts/hooks.py"
 HOOKS = (

@@ -393,7 +393,7 @@ class TestLife(MarkerCase):
                 ("gt", "a"),
                 ("lt", "z"),
             ):
-                text = f"({op},{place}/ki,{value})"
+                text = f"({op},{place}/opc,{value})"
                 found = self.vnfm.call("GET", f"{path}?filter={text}")
                 if found.status == 200:
                     self.assertEqual([], found.json, text)
