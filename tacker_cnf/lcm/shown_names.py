@@ -36,8 +36,8 @@ FREE_FORM: Final = frozenset(
 )
 
 #: the additionalParams that the drivers of this service read, and the metadata
-#: of instantiatedVnfInfo that they set, if their types leave no room for
-#: secrets: neither vdu_params, nfv nor vdu_reses
+#: of instantiatedVnfInfo that the service sets, if their types leave no room
+#: for secrets: neither vdu_params, nfv nor vdu_reses
 DRIVER_NAMES: Final = frozenset(
     {
         "all",
@@ -49,7 +49,9 @@ DRIVER_NAMES: Final = frozenset(
         "namespace",
         "object_kinds",
         "stack_id",
+        "stopped_counts",
         "tenant",
+        "unmatched_counts",
         "upgrade_type",
         "vdu_mapping",
         "vim_connections",
