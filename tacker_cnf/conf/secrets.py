@@ -13,9 +13,9 @@ OPTIONS = (
         "public_names",
         default=[],
         help="Names in additionalParams, extensions and configurable "
-        "properties, of any VNF, whose values the service shows, besides those "
-        "that its drivers read and those that a VNFD declares and does not "
-        "mark as sensitive. The values of all other names are shown as ***, "
-        "and cannot be filtered by.",
+        "properties, of any VNF, whose values the service shows, besides "
+        "those that its drivers read and those that a VNFD declares and does "
+        "not mark as sensitive. The values of all other names are replaced "
+        "by stars, and match no filter.",
     ),
 )
