@@ -30,10 +30,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Session = orm.Session
 
-#: keys of session.info: whether an event was announced in the session, and
-#: [secrets] public_names
+#: keys of session.info: whether an event was announced in the session,
+#: [secrets] public_names, and the cache of db.shown_names
 ANNOUNCED: Final = "announced"
 PUBLIC_NAMES: Final = "public_names"
+PACKAGE_NAMES: Final = "package_names"
 
 
 class DatabaseTimeout(Exception):
@@ -220,6 +221,7 @@ class Store:
         _translate_connect_errors(self.engine)
         #: [secrets] public_names
         self.public_names: frozenset[str] = frozenset()
+        self._package_names: dict[str, Any] = {}
         #: called when an event was announced
         self.listeners: list[Callable[[], None]] = []
         self._outage = Outage()
@@ -259,7 +261,11 @@ class Store:
             self.notify_listeners()
 
     def _session_info(self, context: RequestContext | None) -> dict[str, Any]:
-        return {CONTEXT: context, PUBLIC_NAMES: self.public_names}
+        return {
+            CONTEXT: context,
+            PUBLIC_NAMES: self.public_names,
+            PACKAGE_NAMES: self._package_names,
+        }
 
     def read(
         self,
