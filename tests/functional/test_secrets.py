@@ -120,6 +120,14 @@ class MarkerCase(ApiCase):
 
     def read_all(self, *more: str) -> None:
         """Read all resources, in all ways."""
+        params = "operationParams/additionalParams"
+        for path in (
+            f"{INSTANCES}?fields=extensions/opc,vimConnectionInfo",
+            f"{INSTANCES}?exclude_fields=vnfInstanceName",
+            f"{OP_OCCS}?fields={params}/ki,{params}/opc,error,scriptLog",
+            f"{OP_OCCS}?exclude_fields=cancelMode",
+        ):
+            self.assertEqual(200, self.vnfm.call("GET", path).status, path)
         for path in (INSTANCES, OP_OCCS, "/v1.0/vims", *more):
             response = self.vnfm.call("GET", path)
             if path in {INSTANCES, OP_OCCS}:
