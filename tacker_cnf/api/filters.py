@@ -1,7 +1,8 @@
 """Attribute-based filters (SOL013 5.2), parsed for the type of a resource.
 
 A filter can only use what a response shows: an attribute that the type does
-not have, or that may contain a secret, is rejected.
+not have, and the credentials of a VIM, are rejected; a value that the response
+hides never matches.
 """
 
 import datetime
@@ -17,7 +18,7 @@ from tacker_cnf.api import attributes, filter_syntax
 from tacker_cnf.api.attributes import Kind
 from tacker_cnf.api.filter_syntax import Expression
 from tacker_cnf.api.matching import APPLICABLE, Condition, Filter
-from tacker_cnf.lcm import secret_names
+from tacker_cnf.lcm.shown_names import is_shown_of_vim
 from tacker_cnf.sol.base import DateTime, SolType
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,300}(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -62,7 +63,7 @@ def parse(text: str, kind: type[SolType]) -> Filter:
 def _condition(expression: Expression, kind: type[SolType]) -> Condition:
     name, prefix, leaf = expression.name, expression.prefix, expression.leaf
     path = prefix if leaf is None else (*prefix, leaf)
-    if any(map(_is_hidden, path)):
+    if any(map(_is_credential, path, (*path[1:], ""))):
         raise errors.InvalidFilter(
             f"filter: {name} may contain a secret and cannot be filtered by."
         )
@@ -82,8 +83,14 @@ def _condition(expression: Expression, kind: type[SolType]) -> Condition:
     )
 
 
-def _is_hidden(name: str) -> bool:
-    return secret_names.is_access(name) or secret_names.is_secret(name)
+def _is_credential(name: str, next_name: str) -> bool:
+    """Check whether a path leads to a part of a VIM connection that no
+    response shows: accessInfo, or a hidden name of interfaceInfo.
+    """
+    return name == "accessInfo" or (
+        name == "interfaceInfo"
+        and not is_shown_of_vim("interfaceInfo", next_name)
+    )
 
 
 def _attribute_kind(

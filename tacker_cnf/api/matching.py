@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf.api.attributes import Kind
+from tacker_cnf.lcm.shown_names import HIDDEN
 from tacker_cnf.list_query import Comparison, Op
 
 _EQUALITY: Final = frozenset({Op.EQ, Op.NEQ, Op.IN, Op.NIN})
@@ -51,7 +52,11 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[Kind, tuple[Any, ...]]
 
     def accepts(self, actual: Any) -> bool:
-        """Check whether a simple value fulfils the condition."""
+        """Check whether a simple value fulfils the condition; one that is not
+        shown fulfils none.
+        """
+        if actual == HIDDEN:
+            return False
         kind = _kind_of_value(actual) if self.kind == Kind.ANY else self.kind
         if kind is None or self.op not in APPLICABLE[kind]:
             return False

@@ -14,7 +14,7 @@ from tacker_cnf.api import (
 )
 from tacker_cnf.api.conditional_requests import preconditions_from_request
 from tacker_cnf.api.routing import Handler
-from tacker_cnf.lcm import plan_text, redaction
+from tacker_cnf.lcm import plan_text
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.lcm.operations.base import Operation
 from tacker_cnf.lcm.vnf_plan import VnfPlan
@@ -211,7 +211,5 @@ _TASK_HANDLERS: Final = {
 
 
 def _to_response(instance: VnfInstance, base: str) -> VnfInstance:
-    """Return an instance as a response shows it: with its links, without
-    secrets.
-    """
-    return links.with_instance_links(redaction.instance(instance), base)
+    """Return an instance as a response shows it: with its links."""
+    return links.with_instance_links(instance, base)

@@ -11,7 +11,7 @@ from tacker_cnf.api import (
     query,
 )
 from tacker_cnf.api.conditional_requests import preconditions_from_request
-from tacker_cnf.lcm import plan_text, redaction
+from tacker_cnf.lcm import plan_text
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.services.operations import COMPARABLE, OperationService
@@ -135,7 +135,5 @@ class VnfLcmOpOccs:
 
 
 def _to_response(op_occ: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
-    """Return an operation as a response shows it: with its links, without
-    secrets.
-    """
-    return links.with_op_occ_links(redaction.op_occ(op_occ), base)
+    """Return an operation as a response shows it: with its links."""
+    return links.with_op_occ_links(op_occ, base)

@@ -13,6 +13,7 @@ import httpx
 from tacker_cnf import errors
 from tacker_cnf.http_client import addresses
 from tacker_cnf.http_client.addresses import Address
+from tacker_cnf.sol import uri
 
 INVALID_URL: Final = (
     "addressInformation is not a valid URL, such as "
@@ -115,11 +116,10 @@ def _split_url(address: str) -> tuple[str, str]:
         _ = split.port  # raises ValueError if out of range
     except (httpx.InvalidURL, ValueError):
         raise errors.BadRequest(INVALID_URL) from None
-    if url.userinfo:
-        raise errors.BadRequest(
-            "addressInformation contains a user; use the attributes userName "
-            "and password instead."
-        )
+    try:
+        uri.check_no_user("addressInformation", address)
+    except ValueError as error:
+        raise errors.BadRequest(f"{error}: userName and password.") from None
     scheme, host = url.scheme, url.host.lower().rstrip(".")
     if not host and scheme in {"http", "https"}:
         raise errors.BadRequest("addressInformation has no host.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
 
-from tacker_cnf import rpc
+from tacker_cnf import errors, rpc
 from tacker_cnf.catalogue.download_policy import DownloadPolicy
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.unpacked import PackageSource
@@ -22,7 +22,7 @@ from tacker_cnf.nfvo.http import HttpNfvo
 from tacker_cnf.nfvo.local import LocalNfvo
 from tacker_cnf.nfvo.packages import NfvoPackages, OnboardedPackages
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
-from tacker_cnf.sol import base
+from tacker_cnf.sol import base, uri
 
 if TYPE_CHECKING:
     from tacker_cnf.api.middleware import Wsgi
@@ -53,10 +53,11 @@ def parts(
     :param connect: whether to connect to the database now
     :param clock: the clock of the process
 
-    :raises VnfmError: there is no key file, or an entry of [vims]
-        allowed_networks is not a network
+    :raises VnfmError: there is no key file, an entry of [vims]
+        allowed_networks is not a network, or a URL has a password
     """
     SsrfPolicy.of_vims(conf)  # an invalid network is an error at the start
+    _check_urls(conf)
     VAULT.open(keys.load(keys.key_file_path(conf)))
     store = session.open_store(conf, connect=connect)
     return Parts(
@@ -67,6 +68,23 @@ def parts(
         transport=rpc.open_transport(conf, queue),
         clock=clock,
     )
+
+
+def _check_urls(conf: cfg.ConfigOpts) -> None:
+    """Check that no URL of a peer has a user or a password.
+
+    :raises VnfmError: one has
+    """
+    options = (
+        ("[api] endpoint", conf.api.endpoint),
+        ("[nfvo] endpoint", conf.nfvo.endpoint),
+        ("[nfvo] token_endpoint", conf.nfvo.token_endpoint),
+    )
+    for name, value in options:
+        try:
+            uri.check_no_user(name, value or "")
+        except ValueError as error:
+            raise errors.VnfmError(f"{error}.") from None
 
 
 def application(shared: Parts) -> "Wsgi":

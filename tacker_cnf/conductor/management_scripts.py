@@ -132,6 +132,7 @@ class ManagementScripts:
                 save=self._recorder.save_log,
                 remember=self._recorder.remember,
             ),
+            run.shown_names,
         )
 
     def _script_input(
@@ -221,12 +222,13 @@ def _hook(run: Run, phase: str) -> str:
 def _without_credentials(script_input: ScriptInput) -> ScriptInput:
     """Remove the credentials of VIMs, and their policies."""
     name, request, grant = (
-        "vimConnectionInfo",
+        redaction.VIM_CONNECTIONS,
         script_input.request,
         script_input.grant_response,
     )
-    if name in request:
-        request = {**request, name: redaction.without_secrets(request[name])}
+    if request.get(name):
+        connections = redaction.redact_connections(request[name])
+        request = {**request, name: connections}
     instance = redaction.without_vim_secrets(script_input.vnf_instance)
     return msgspec.structs.replace(
         script_input,

@@ -12,12 +12,16 @@ from tacker_cnf.lcm import (
     instantiated_info,
     scale_level_matching,
     script_output,
+    secret_masking,
 )
 from tacker_cnf.lcm.change import Change, flavour_of
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.operations.base import Modifications, Operation
 from tacker_cnf.lcm.operations.registry import OPERATIONS
+from tacker_cnf.lcm.redaction import VIM_CONNECTIONS
 from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
+from tacker_cnf.lcm.secret_masking import SecretMasker
+from tacker_cnf.lcm.shown_names import ShownNames
 from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -50,6 +54,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     #: the VIMs that the VNF provides from the end of this step on; None: no
     #: longer
     provided_vims: Mapping[str, ProvidedVim | None] = {}
+    #: [secrets] public_names
+    public_names: frozenset[str] = frozenset()
 
     @property
     def operation(self) -> Operation[Any]:
@@ -60,6 +66,33 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     def is_rollback(self) -> bool:
         """Whether the operation is being rolled back."""
         return self.op_occ.operation_state == S.ROLLING_BACK
+
+    @property
+    def shown_names(self) -> ShownNames:
+        """The names in the free-form attributes that are shown."""
+        return ShownNames(
+            vnfd=self.package.vnfd.public_names, operator=self.public_names
+        )
+
+    def build_masker(self) -> SecretMasker:
+        """Build the masker of the values that are not shown."""
+        connections = {
+            VIM_CONNECTIONS: self.vims.resolved_connections,
+        }
+        values = (
+            self.op_occ.operation_params,
+            *map(
+                _json,
+                (self.instance, connections, self.grant, self.op_occ.error),
+            ),
+        )
+        return SecretMasker(
+            secret_masking.secrets_of(*values, names=self.shown_names)
+        )
+
+
+def _json(value: Any) -> Any:
+    return msgspec.to_builtins(value, enc_hook=str)
 
 
 def infra_task(run: Run, *, restore: bool = False) -> InfraTask:

@@ -1,5 +1,6 @@
 """Runs the steps of an operation: a start, a retry or a rollback."""
 
+import traceback
 from typing import Final
 
 import msgspec
@@ -81,15 +82,20 @@ class Runner:
 
     def _fail(self, run: Run, step: Step, error: Exception) -> None:
         """Record that a step failed."""
+        masker = run.build_masker()
         expected = isinstance(error, errors.VnfmError)
         LOG.warning(
             "Step failed: operation=%s step=%s error=%s",
             run.op_occ.id,
             step.name,
-            error if expected else type(error).__name__,
-            exc_info=None if expected else error,
+            masker(str(error))
+            if expected
+            else masker("".join(traceback.format_exception(error))),
         )
         problem = errors.problem_details(error)
+        problem = msgspec.structs.replace(
+            problem, detail=masker(problem.detail)
+        )
         vim_reachable = not isinstance(error, errors.VimUnreachable)
         can_observe = vim_reachable and step.name != steps.GRANT
         found = self._steps.observe(run) if can_observe else None

@@ -258,7 +258,7 @@ class Conductor:
         claim: Claim,
         recorder: OperationRecorder,
     ) -> Runner:
-        token = claim.cancel_token
+        token, masker = claim.cancel_token, run.build_masker()
         timeout = self._timeout_of(run.op_occ.operation)
         context = TaskContext(
             deadline=Deadline.within(
@@ -266,7 +266,7 @@ class Conductor:
             ),
             cancel_token=token,
             wait_idle=lambda seconds: self._wait_idle(token, seconds),
-            report_progress=claim.report_progress,
+            report_progress=lambda text: claim.report_progress(masker(text)),
             save_log=recorder.save_log,
             saved_checkpoint=claimed_op.checkpoint,
             save_checkpoint=recorder.save_checkpoint,
@@ -328,6 +328,7 @@ class Conductor:
             grant_request=claimed_op.grant_request,
             grant=claimed_op.grant,
             script_changes=claimed_op.script_changes or InstanceChanges(),
+            public_names=self._store.public_names,
         )
 
     @transaction

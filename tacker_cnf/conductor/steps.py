@@ -201,6 +201,7 @@ class Steps:
             change.current,
             change.desired,
             flavour_of(before.vnfd, change.first_state.flavour_id),
+            names=run.shown_names,
             new_flavour=flavour_of(after.vnfd, change.state.flavour_id),
             best_effort=self._best_effort,
         )

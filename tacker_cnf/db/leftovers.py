@@ -18,6 +18,7 @@ from tacker_cnf.db import instances, models
 from tacker_cnf.db.session import epoch
 from tacker_cnf.lcm import grant_overrides
 from tacker_cnf.lcm.operations.registry import OPERATIONS
+from tacker_cnf.lcm.shown_names import DRIVER_NAMES
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import InstantiationState
@@ -98,6 +99,33 @@ def _to_record(row: Any) -> InstantiationRecord:
         ),
         request=request,
     )
+
+
+def reduce_to_record(row: models.VnfLcmOpOcc) -> None:
+    """Reduce the operation of a deleted instance to where it may have created
+    objects: the parameters of the driver, and the registered VIMs.
+    """
+    record = _to_record(row)
+    parameters = {
+        name: value
+        for name, value in record.parameters.items()
+        if name in DRIVER_NAMES
+    }
+    row.operation_params = {
+        "flavourId": row.operation_params["flavourId"],
+        **({"additionalParams": parameters} if parameters else {}),
+    }
+    row.vim_connections = {
+        key: VimConnectionInfo(
+            vim_id=connection.vim_id, vim_type=connection.vim_type
+        )
+        for key, connection in record.vim_connections.items()
+        if connection.vim_id
+    }
+    if row.grant_request:
+        row.grant_request = msgspec.structs.replace(
+            row.grant_request, additional_params={}
+        )
 
 
 def recent(

@@ -62,6 +62,16 @@ COLUMNS: Final = {
     if hasattr(Row, name)
 }
 
+#: the columns of a forgotten operation
+_FORGOTTEN: Final[Mapping[str, Any]] = {
+    "grant": None,
+    "changed_info": None,
+    "modifications_triggered_by_vnf_pkg_change": None,
+    "checkpoint": {},
+    "script_changes": None,
+    "script_log": None,
+}
+
 
 class ClaimedOperation(msgspec.Struct, frozen=True, kw_only=True):
     """An operation that a conductor has claimed."""
@@ -471,6 +481,47 @@ def decide(
     decided = get(session, op_occ_id)
     outbox.announce(session, decided, now)
     return decided
+
+
+def forget_parameters(session: orm.Session, instance_id: str) -> None:
+    """Delete the parameters of the operations of a deleted instance, and all
+    that was made of them: plans, checkpoints, changes, grants, logs and
+    credentials.
+
+    Of its instantiations those remain by which `leftovers` finds objects that
+    a lost conductor may still create.
+    """
+    of_instance = Row.vnf_instance_id == instance_id
+    session.execute(
+        sa.delete(models.OperationPlan).where(
+            models.OperationPlan.vnf_lcm_op_occ_id.in_(
+                sa.select(Row.id).where(of_instance)
+            )
+        ),
+        execution_options={"synchronize_session": False},
+    )
+    for row in session.scalars(
+        sa.select(Row).where(
+            of_instance, Row.operation == LcmOperationType.INSTANTIATE
+        )
+    ):
+        leftovers.reduce_to_record(row)
+    for row in session.scalars(
+        sa.select(Row).where(of_instance, Row.error.is_not(None))
+    ):
+        row.error = row.error and msgspec.structs.replace(
+            row.error, user_script_err_handling_data=None
+        )
+    session.flush()
+    scope.count_changed(
+        session, sa.update(Row).where(of_instance).values(**_FORGOTTEN)
+    )
+    scope.count_changed(
+        session,
+        sa.update(Row)
+        .where(of_instance, Row.operation != LcmOperationType.INSTANTIATE)
+        .values(operation_params={}, grant_request=None, vim_connections={}),
+    )
 
 
 def save_checkpoint(

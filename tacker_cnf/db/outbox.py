@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import models
+from tacker_cnf.db import models, shown_names
 from tacker_cnf.db.session import ANNOUNCED
 from tacker_cnf.lcm import announcement
 from tacker_cnf.lcm.announcement import Announcement, Subject
@@ -38,7 +38,9 @@ def announce(
         subject,
         project_id,
         now,
-        announcement.redact_op_occ(op_occ),
+        announcement.redact_op_occ(
+            op_occ, shown_names.of_instance(session, op_occ.vnf_instance_id)
+        ),
     )
 
 

@@ -30,8 +30,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Session = orm.Session
 
-#: key of session.info: whether an event was announced in the session
+#: keys of session.info: whether an event was announced in the session,
+#: [secrets] public_names, and the cache of db.shown_names
 ANNOUNCED: Final = "announced"
+PUBLIC_NAMES: Final = "public_names"
+PACKAGE_NAMES: Final = "package_names"
 
 
 class DatabaseTimeout(Exception):
@@ -216,6 +219,9 @@ class Store:
             timeouts.install(self.engine)
             self.engine.dispose()  # oslo.db has opened one without timeouts
         _translate_connect_errors(self.engine)
+        #: [secrets] public_names
+        self.public_names: frozenset[str] = frozenset()
+        self._package_names: dict[str, Any] = {}
         #: called when an event was announced
         self.listeners: list[Callable[[], None]] = []
         self._outage = Outage()
@@ -231,7 +237,7 @@ class Store:
         :param context: of the request that it serves; None: it reads the rows
             of all clients
         """
-        info = {CONTEXT: context}
+        info = self._session_info(context)
         with self._outage.track(), self._sessions(info=info) as session:
             yield session
 
@@ -243,7 +249,7 @@ class Store:
 
         :param context: as of reader()
         """
-        info = {CONTEXT: context}
+        info = self._session_info(context)
         with (
             self._outage.track(),
             self._sessions(info=info) as session,
@@ -253,6 +259,13 @@ class Store:
             yield session
         if session.info.get(ANNOUNCED):
             self.notify_listeners()
+
+    def _session_info(self, context: RequestContext | None) -> dict[str, Any]:
+        return {
+            CONTEXT: context,
+            PUBLIC_NAMES: self.public_names,
+            PACKAGE_NAMES: self._package_names,
+        }
 
     def read(
         self,
@@ -308,7 +321,7 @@ def open_store(
     timeouts = Timeouts.for_lease(conf.conductor.lease) if limited else None
     if timeouts and not url.startswith("sqlite"):
         pool_timeout = min(pool_timeout or math.inf, timeouts.answer)
-    return Store(
+    store = Store(
         url,
         timeouts,
         max_pool_size=options.max_pool_size,
@@ -318,6 +331,8 @@ def open_store(
         retry_interval=options.retry_interval,
         mysql_sql_mode=options.mysql_sql_mode,
     )
+    store.public_names = frozenset(conf.secrets.public_names)
+    return store
 
 
 @transaction

@@ -43,9 +43,9 @@ class PackageCall(NamedTuple):
     def of_request(cls, operation: str, request: SolType) -> Self:
         """Convert a request; its credentials of VIMs are left out."""
         values = msgspec.to_builtins(request, enc_hook=str)
-        name = "vimConnectionInfo"
-        if name in values:
-            values[name] = redaction.without_secrets(values[name])
+        name = redaction.VIM_CONNECTIONS
+        if values.get(name):
+            values[name] = redaction.redact_connections(values[name])
         return cls(operation, values)
 
 

@@ -23,6 +23,7 @@ from tacker_cnf.lcm import (
 )
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.secret_masking import SecretMasker
+from tacker_cnf.lcm.shown_names import ADDITIONAL_PARAMS, ShownNames
 from tacker_cnf.scripts import protocol, runner
 from tacker_cnf.scripts.limits import limits_of
 from tacker_cnf.scripts.protocol import ScriptProtocol
@@ -142,7 +143,21 @@ class Coordination:
             if uses_pickle
             else msgspec.json.encode(script_input),
             read=lambda _: True,  # its exit code is the result
-            masker=SecretMasker(secret_masking.secrets_of(script_input)),
+            masker=self._masker(script_input),
+        )
+
+    def _masker(self, script_input: Mapping[str, Any]) -> SecretMasker:
+        """Build the masker of the request's parameters and the credentials
+        in the input.
+        """
+        parameters = self._task.change.parameters
+        names = ShownNames(vnfd=self._task.package.vnfd.public_names)
+        return SecretMasker(
+            secret_masking.secrets_of(
+                {ADDITIONAL_PARAMS: parameters},
+                script_input["inst"],
+                names=names,
+            )
         )
 
     def _script_input(

@@ -1,43 +1,95 @@
 """Compare two values of a resource, field by field."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
-from tacker_cnf.lcm import redaction
-from tacker_cnf.lcm.redaction import SecretPredicate, without_secrets
-from tacker_cnf.lcm.secret_names import is_secret
+import msgspec
+
+from tacker_cnf.lcm.shown_names import HIDDEN
 from tacker_cnf.lcm.vnf_plan import FieldChange
 
-#: stands for the value of a secret
-HIDDEN: Final = "***"
+
+class Structure(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a type of resource whose values are shown; they describe
+    its structure. The values of all others are hidden, and whatever is in
+    fields that are not named here.
+    """
+
+    #: fields with a simple value, a list of these, or further fields
+    fields: frozenset[str]
+    #: fields with further fields
+    parents: frozenset[str] = frozenset()
+    #: fields whose keys are IDs, with further fields each
+    keyed: frozenset[str] = frozenset()
+    #: fields of which every value is shown
+    maps: frozenset[str] = frozenset()
+
+    def shows(self, keys: Sequence[str]) -> bool:
+        """Check whether the value of a field is shown.
+
+        :param keys: the names that lead to it
+        """
+        rest = iter(keys[:-1])
+        for key in rest:
+            if key in self.maps:
+                return True
+            if key in self.keyed:
+                next(rest, None)
+            elif key not in self.parents and key not in self.fields:
+                return False
+        is_id = len(keys) > 1 and keys[-2] in self.keyed
+        return bool(keys) and keys[-1] in self.fields and not is_id
+
+
+#: hides the values of all fields
+HIDES_ALL = Structure(fields=frozenset())
 
 
 def compare(
     before: Any,
     after: Any,
+    structure: Structure,
     path: str = "",
-    is_hidden: SecretPredicate = is_secret,
+    keys: tuple[str, ...] = (),
 ) -> Iterator[FieldChange]:
     """List the fields that differ, in the order of their names.
 
     Entries of lists are compared by their ``name``, if all have one of their
-    own. Whatever is in an attribute whose name marks it as a secret is hidden.
+    own.
 
     :param path: prefix of the paths
-    :param is_hidden: whether an attribute of the values is a secret
+    :param keys: the names of fields that lead to the values
     """
     if before == after:
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
-        yield from _compare_maps(before, after, path, is_hidden)
+        for name in sorted({*before, *after}, key=str):
+            field = f"{path}.{name}" if path else str(name)
+            values = before.get(name), after.get(name)
+            inner = (*keys, str(name))
+            yield from compare(*values, structure, field, inner)
     elif _has_maps(before) and _has_maps(after):
-        yield from _compare_lists(before, after, path, is_hidden)
+        yield from _compare_lists(before, after, structure, path, keys)
     else:
         yield FieldChange(
             path=path,
-            before=without_secrets(before, is_hidden),
-            after=without_secrets(after, is_hidden),
+            before=_shown(before, structure, keys),
+            after=_shown(after, structure, keys),
         )
+
+
+def _shown(value: Any, structure: Structure, keys: tuple[str, ...]) -> Any:
+    if value is not None and not structure.fields:
+        return HIDDEN
+    if isinstance(value, Mapping):
+        return {
+            name: _shown(inner, structure, (*keys, str(name)))
+            for name, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_shown(inner, structure, keys) for inner in value]
+    is_shown = value is None or isinstance(value, bool)
+    return value if is_shown or structure.shows(keys) else HIDDEN
 
 
 def _has_maps(value: Any) -> bool:
@@ -46,29 +98,12 @@ def _has_maps(value: Any) -> bool:
     )
 
 
-def _compare_maps(
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
-    path: str,
-    is_hidden: SecretPredicate,
-) -> Iterator[FieldChange]:
-    secrets = redaction.secrets_in(before, is_hidden)
-    secrets |= redaction.secrets_in(after, is_hidden)
-    for name in sorted({*before, *after}, key=str):
-        first, second = before.get(name), after.get(name)
-        field = f"{path}.{name}" if path else str(name)
-        if name not in secrets:
-            inner = redaction.predicate_below(name)
-            yield from compare(first, second, field, inner)
-        elif first != second:
-            yield hidden(field, first, second)
-
-
 def _compare_lists(
     before: Sequence[Any],
     after: Sequence[Any],
+    structure: Structure,
     path: str,
-    is_hidden: SecretPredicate,
+    keys: tuple[str, ...],
 ) -> Iterator[FieldChange]:
     names = [_names(value) for value in (before, after)]
     if None in names:
@@ -81,7 +116,7 @@ def _compare_lists(
         yield FieldChange(path=path, before=[*first], after=[*second])
     for name in {**first, **second}:
         entries = first.get(name), second.get(name)
-        yield from compare(*entries, f"{path}[{name}]", is_hidden)
+        yield from compare(*entries, structure, f"{path}[{name}]", keys)
 
 
 def _names(entries: Sequence[Any]) -> Sequence[str | int] | None:
@@ -95,7 +130,7 @@ def _names(entries: Sequence[Any]) -> Sequence[str | int] | None:
 
 
 def hidden(path: str, before: Any, after: Any) -> FieldChange:
-    """Return the change of a secret, without its values."""
+    """Return a change without the values and the names in them."""
     return FieldChange(
         path=path,
         before=None if before is None else HIDDEN,

@@ -94,8 +94,8 @@ class VimConnection(msgspec.Struct, frozen=True, kw_only=True):
         """
         if not self.endpoint.startswith(("https://", "http://")):
             raise errors.InvalidVimConnection(
-                f"interfaceInfo.endpoint: {self.endpoint!r} is not the URL of "
-                f"{self.server}; it has to begin with https:// or http://."
+                f"interfaceInfo.endpoint: it is not the URL of {self.server}; "
+                "it has to begin with https:// or http://."
             )
 
     def ssl_context(self) -> ssl.SSLContext:

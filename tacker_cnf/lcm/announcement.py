@@ -5,6 +5,7 @@ import datetime
 import msgspec
 
 from tacker_cnf.lcm import redaction
+from tacker_cnf.lcm.shown_names import ShownNames
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.subscription import NotificationType
 from tacker_cnf.sol.vnf_instance import VnfInstance
@@ -40,9 +41,11 @@ def subject(instance: VnfInstance) -> Subject:
     return Subject(**{name: getattr(instance, name) for name in names})
 
 
-def redact_op_occ(op_occ: VnfLcmOpOcc) -> VnfLcmOpOcc:
-    """Remove secrets, and attributes that no notification carries."""
+def redact_op_occ(op_occ: VnfLcmOpOcc, names: ShownNames) -> VnfLcmOpOcc:
+    """Hide what is not shown, and remove attributes that no notification
+    carries.
+    """
     reduced = msgspec.structs.replace(
         op_occ, operation_params=None, script_log=None
     )
-    return redaction.op_occ(reduced)
+    return redaction.op_occ(reduced, names)

@@ -7,7 +7,8 @@ from tacker_cnf.lcm import grant_resources, placement
 from tacker_cnf.lcm.change import State
 from tacker_cnf.lcm.grant_resources import GrantResource
 from tacker_cnf.lcm.operations.registry import OPERATIONS
-from tacker_cnf.lcm.redaction import without_secrets
+from tacker_cnf.lcm.redaction import shown_only
+from tacker_cnf.lcm.shown_names import ADDITIONAL_PARAMS, DEFAULT, ShownNames
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import Link
 from tacker_cnf.sol.grant import (
@@ -23,7 +24,7 @@ from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 from tacker_cnf.vnfd.model import Flavour
 
 
-def build(
+def build(  # noqa: PLR0913  # the default of each option is safe
     op_occ: VnfLcmOpOcc,
     request: SolType,
     instance: VnfInstance,
@@ -31,14 +32,16 @@ def build(
     desired: State | None,
     flavour: Flavour,
     *,
+    names: ShownNames = DEFAULT,
     new_flavour: Flavour | None = None,
     best_effort: bool = False,
 ) -> GrantRequest:
     """Build the GrantRequest: the resources an operation adds and removes.
 
-    Parameters whose names mark them as secrets are left out: the standard
-    requires none of them, and an NFVO needs none to decide.
+    Parameters that are not shown are left out: the standard requires none of
+    them, and an NFVO needs none to decide.
 
+    :param names: those that are shown
     :param new_flavour: the flavour that the VNF changes to, if another
     :param best_effort: placement constraints are preferences
     """
@@ -69,7 +72,9 @@ def build(
         else _constraints(
             instance, new_flavour, added, best_effort=best_effort
         ),
-        additional_params=without_secrets(operation.parameters(request)),
+        additional_params=shown_only(
+            operation.parameters(request), ADDITIONAL_PARAMS, names
+        ),
         links=_links(op_occ, instance),
         **operation.grant_fields(request),
     )

@@ -1,15 +1,16 @@
-"""Remove secrets from values that leave this service."""
+"""Hide what is not shown in values that leave this service.
 
-from collections.abc import Callable, Iterable, Mapping
+In a free-form attribute of a VNF, the value of a hidden name is replaced by
+stars; of a VIM connection, hidden names are left out.
+"""
+
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from tacker_cnf.lcm.secret_names import (
-    is_access,
-    is_secret,
-    is_secret_access,
-)
+from tacker_cnf.lcm import shown_names
+from tacker_cnf.lcm.shown_names import DEFAULT, HIDDEN, ShownNames
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant
@@ -28,144 +29,180 @@ from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 Vnfc = TypeVar("Vnfc", VnfcInfo, VnfcInfoModifications)
 Connected = TypeVar("Connected", VnfInstance, Grant)
 
-SecretPredicate = Callable[[str], bool]
+VIM_CONNECTIONS: Final = "vimConnectionInfo"
 
 
-def without_secrets(value: Any, is_hidden: SecretPredicate = is_secret) -> Any:
-    """Copy a JSON value without the attributes that are secrets.
+def masked(
+    values: Mapping[str, Any], attribute: str, names: ShownNames
+) -> dict[str, Any]:
+    """Replace the hidden values of a free-form attribute by stars."""
+    return {
+        name: value
+        # null: a name that was removed
+        if value is None or names.shows(attribute, name)
+        else HIDDEN
+        for name, value in values.items()
+    }
 
-    A pair of name and value, such as an entry of a container's env, counts as
-    an attribute. Of an accessInfo only public attributes remain.
 
-    :param is_hidden: whether an attribute of the value is a secret
+def shown_only(
+    values: Mapping[str, Any], attribute: str, names: ShownNames
+) -> dict[str, Any]:
+    """Leave out the hidden values of a free-form attribute."""
+    return {
+        name: value
+        for name, value in values.items()
+        if names.shows(attribute, name)
+    }
+
+
+def redact_vim_attribute(
+    values: Mapping[str, Any],
+    attribute: str,
+    names: ShownNames = DEFAULT,
+) -> dict[str, Any]:
+    """Leave out the hidden values of an attribute of a VIM connection."""
+    return {
+        name: value
+        for name, value in values.items()
+        if shown_names.is_shown_of_vim(attribute, name)
+        or (attribute == "extra" and name in names.operator)
+    }
+
+
+def redact_json(value: Any, names: ShownNames = DEFAULT) -> Any:
+    """Redact each free-form attribute in the JSON of SOL003 values, such as a
+    request.
     """
-    if isinstance(value, dict):
-        secrets = secrets_in(value, is_hidden)
+    if isinstance(value, Mapping):
         return {
-            name: without_secrets(inner, predicate_below(name))
+            name: _redact_member(name, inner, names)
             for name, inner in value.items()
-            if name not in secrets
         }
     if isinstance(value, list | tuple):
-        return [without_secrets(inner, is_hidden) for inner in value]
+        return [redact_json(inner, names) for inner in value]
     return value
 
 
-def redact_access_info(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the public attributes of an accessInfo."""
-    shown: dict[str, Any] = without_secrets(dict(value), is_secret_access)
-    return shown
+def _redact_member(name: str, value: Any, names: ShownNames) -> Any:
+    if not isinstance(value, Mapping):
+        return redact_json(value, names)
+    if name in shown_names.FREE_FORM:
+        return masked(value, name, names)
+    if name == VIM_CONNECTIONS:  # its keys are those of the client
+        return redact_connections(value, names)
+    return redact_json(value, names)
 
 
-def secrets_in(
-    value: Mapping[str, Any], is_hidden: SecretPredicate
-) -> frozenset[str]:
-    """Return the names of the attributes that are secrets."""
-    is_pair = is_secret_pair(value)
-    return frozenset(
-        name
-        for name in value
-        if is_hidden(name) or (is_pair and name == "value")
-    )
+def redact_connections(
+    value: Mapping[str, Any], names: ShownNames = DEFAULT
+) -> dict[str, Any]:
+    """Redact the JSON of vimConnectionInfo."""
+    return {
+        key: {
+            name: redact_vim_attribute(inner, name, names)
+            if name in shown_names.VIM_NAMES and isinstance(inner, Mapping)
+            else inner
+            for name, inner in (connection or {}).items()
+        }
+        for key, connection in value.items()
+    }
 
 
-def predicate_below(name: str) -> SecretPredicate:
-    """Return which attributes are secrets in the value of an attribute."""
-    return is_secret_access if is_access(name) else is_secret
+def _redact_free_form(value: SolType, names: ShownNames) -> dict[str, Any]:
+    return {
+        field.name: masked(
+            getattr(value, field.name), field.encode_name, names
+        )
+        for field in msgspec.structs.fields(value)
+        if field.encode_name in shown_names.FREE_FORM
+    }
 
 
-def is_secret_pair(value: Mapping[str, Any]) -> bool:
-    """Check whether a value is a name-value pair that contains a secret."""
-    return is_secret(str(value.get("name", "")))
-
-
-#: attributes with arbitrary content from clients, packages and scripts
-_FREE_FORM: Final = ("vnf_configurable_properties", "extensions", "metadata")
-
-
-def _redact_free_form(value: SolType) -> dict[str, Any]:
-    return {name: without_secrets(getattr(value, name)) for name in _FREE_FORM}
-
-
-def instance(value: VnfInstance) -> VnfInstance:
-    """Remove the secrets from a VNF instance."""
+def instance(value: VnfInstance, names: ShownNames) -> VnfInstance:
+    """Redact a VNF instance."""
     info = value.instantiated_vnf_info
     return msgspec.structs.replace(
         value,
-        **_redact_free_form(value),
-        instantiated_vnf_info=info and _info(info),
-        vim_connection_info=_connections(value.vim_connection_info),
+        **_redact_free_form(value, names),
+        instantiated_vnf_info=info and _info(info, names),
+        vim_connection_info=_connections(value.vim_connection_info, names),
     )
 
 
-def _info(value: InstantiatedVnfInfo) -> InstantiatedVnfInfo:
+def _info(
+    value: InstantiatedVnfInfo, names: ShownNames
+) -> InstantiatedVnfInfo:
     return msgspec.structs.replace(
         value,
-        metadata=without_secrets(value.metadata),
-        vnfc_info=_vnfcs(value.vnfc_info),
+        metadata=masked(value.metadata, shown_names.INFO_METADATA, names),
+        vnfc_info=_vnfcs(value.vnfc_info, names),
     )
 
 
-def _vnfcs(value: Iterable[Vnfc]) -> tuple[Vnfc, ...]:
+def _vnfcs(value: Iterable[Vnfc], names: ShownNames) -> tuple[Vnfc, ...]:
     return tuple(
-        msgspec.structs.replace(
-            vnfc,
-            vnfc_configurable_properties=without_secrets(
-                vnfc.vnfc_configurable_properties
-            ),
-        )
+        msgspec.structs.replace(vnfc, **_redact_free_form(vnfc, names))
         for vnfc in value
     )
 
 
 def _connections(
-    value: Mapping[str, VimConnectionInfo],
+    value: Mapping[str, VimConnectionInfo], names: ShownNames = DEFAULT
 ) -> dict[str, VimConnectionInfo]:
     return {
         key: msgspec.structs.replace(
             connection,
-            access_info=redact_access_info(connection.access_info),
-            interface_info=without_secrets(connection.interface_info),
-            extra=without_secrets(connection.extra),
+            **{
+                field.name: redact_vim_attribute(
+                    getattr(connection, field.name), field.encode_name, names
+                )
+                for field in msgspec.structs.fields(connection)
+                if field.encode_name in shown_names.VIM_NAMES
+            },
         )
         for key, connection in value.items()
     }
 
 
 def without_vim_secrets(value: Connected) -> Connected:
-    """Remove the secrets from the VIM connections of a value."""
+    """Leave out what is hidden of the VIM connections of a value."""
     connections = _connections(value.vim_connection_info)
     return msgspec.structs.replace(value, vim_connection_info=connections)
 
 
-def op_occ(value: VnfLcmOpOcc) -> VnfLcmOpOcc:
-    """Remove the secrets from the parameters and changes of an operation."""
+def op_occ(value: VnfLcmOpOcc, names: ShownNames) -> VnfLcmOpOcc:
+    """Redact the parameters, the changes and the error of an operation."""
     info = value.changed_info
     triggered = value.modifications_triggered_by_vnf_pkg_change
     return msgspec.structs.replace(
         value,
-        operation_params=without_secrets(value.operation_params),
-        error=value.error and problem(value.error),
-        changed_info=info and _changes(info),
+        operation_params=redact_json(value.operation_params, names),
+        error=value.error and problem(value.error, names),
+        changed_info=info and _changes(info, names),
         modifications_triggered_by_vnf_pkg_change=triggered
-        and msgspec.structs.replace(triggered, **_redact_free_form(triggered)),
-    )
-
-
-def _changes(value: VnfInfoModifications) -> VnfInfoModifications:
-    return msgspec.structs.replace(
-        value,
-        **_redact_free_form(value),
-        vim_connection_info=_connections(value.vim_connection_info),
-        vnfc_info_modifications=_vnfcs(value.vnfc_info_modifications),
-    )
-
-
-def problem(value: ProblemDetails) -> ProblemDetails:
-    """Remove the secrets from a script's data for its next run."""
-    return msgspec.structs.replace(
-        value,
-        user_script_err_handling_data=without_secrets(
-            value.user_script_err_handling_data
+        and msgspec.structs.replace(
+            triggered, **_redact_free_form(triggered, names)
         ),
+    )
+
+
+def _changes(
+    value: VnfInfoModifications, names: ShownNames
+) -> VnfInfoModifications:
+    return msgspec.structs.replace(
+        value,
+        **_redact_free_form(value, names),
+        vim_connection_info=_connections(value.vim_connection_info, names),
+        vnfc_info_modifications=_vnfcs(value.vnfc_info_modifications, names),
+    )
+
+
+def problem(value: ProblemDetails, names: ShownNames) -> ProblemDetails:
+    """Redact a script's data for its next run."""
+    data = value.user_script_err_handling_data
+    return msgspec.structs.replace(
+        value,
+        user_script_err_handling_data=data
+        and masked(data, shown_names.SCRIPT_DATA, names),
     )

@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from tacker_cnf import errors
 from tacker_cnf.lcm.instantiated_info import Observed
+from tacker_cnf.sol import uri
 from tacker_cnf.sol.base import KeyValuePairs, Name, SolType
 from tacker_cnf.sol.connection_point import VnfExtCpInfo
 from tacker_cnf.sol.virtual_link import (
@@ -62,6 +63,9 @@ class ProvidedVim(msgspec.Struct, kw_only=True, frozen=True):
     auth_url: Annotated[str, msgspec.Meta(min_length=1)]
     auth_cred: dict[str, Any]
     extra: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        uri.check_no_user("auth_url", self.auth_url)
 
 
 def _set_fields(changes: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from oslo_log import log
 from tacker_cnf import errors
 from tacker_cnf.lcm import secret_masking
 from tacker_cnf.lcm.secret_masking import SecretMasker
+from tacker_cnf.lcm.shown_names import ShownNames
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.scripts import compat, failure_reason, protocol, workdir
 from tacker_cnf.scripts.isolation import Isolation, Sandbox
@@ -78,12 +79,14 @@ def run(
     limits: ScriptLimits,
     cancel_token: CancelToken,
     callbacks: ScriptCallbacks,
+    names: ShownNames,
 ) -> ScriptOutput:
     """Run a management script of a package and return its output.
 
     :param packages: the unpacked package, and the new one if there is one
     :param name: the script's path in the package
     :param cancel_token: ends the script on a forceful cancel
+    :param names: those whose values the log may show
     :raises ScriptFailed: the script failed or took too long, or its output is
         not valid
     """
@@ -96,7 +99,7 @@ def run(
     return execute(
         packages,
         lambda workspace: _management_run(
-            name, script, module, workspace, script_input, callbacks
+            name, script, module, workspace, script_input, callbacks, names
         ),
         limits,
         cancel_token,
@@ -242,6 +245,7 @@ def _management_run(
     workspace: Workspace,
     script_input: ScriptInput,
     callbacks: ScriptCallbacks,
+    names: ShownNames,
 ) -> ScriptRun[ScriptOutput]:
     """Build the run of a management script.
 
@@ -282,7 +286,9 @@ def _management_run(
         input=protocol.ENCODERS[script_protocol](script_input),
         read=protocol.DECODERS[script_protocol],
         masker=SecretMasker(
-            secret_masking.secrets_of(msgspec.to_builtins(script_input))
+            secret_masking.secrets_of(
+                msgspec.to_builtins(script_input), names=names
+            )
         ),
         failure_data=lambda output: output.user_script_err_handling_data,
         save=save,

@@ -23,6 +23,7 @@ from tacker_cnf.db import (
     listing,
     op_occs,
     packages,
+    shown_names,
     vims,
 )
 from tacker_cnf.db.session import (
@@ -32,10 +33,11 @@ from tacker_cnf.db.session import (
 )
 from tacker_cnf.drivers.base import InfraTask, PackageCall
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import modification, states
+from tacker_cnf.lcm import modification, redaction, states
 from tacker_cnf.lcm.change import Change, current_state, flavour_of
 from tacker_cnf.lcm.operations import change_package, registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
+from tacker_cnf.lcm.shown_names import DEFAULT, ShownNames
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
@@ -57,6 +59,15 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
 WAKEUP_TIMEOUT_S: Final = 5.0
 #: attributes that the database can compare
 COMPARABLE: Final = listing.comparable(op_occs.COLUMNS)
+#: attributes of which the VNFD decides what is shown
+FREE_FORM: Final = frozenset(
+    {
+        "changed_info",
+        "error",
+        "modifications_triggered_by_vnf_pkg_change",
+        "operation_params",
+    }
+)
 NONE_ALIVE: Final = conductors.NONE_ALIVE
 #: progress of an operation while no conductor is alive
 WAITING_FOR_CONDUCTOR: Final = "Waiting: no conductor is running"
@@ -452,8 +463,18 @@ class OperationService:
         """List operations, oldest first, with their positions."""
         with self._store.reader(context) as session:
             is_waiting = not conductors.count(session)
+            names = shown_names.NamesOfInstances(session)
+            free_form = FREE_FORM & {*query.attributes}
+            for_all = None if free_form else DEFAULT
             yield (
-                (position, _with_waiting(op_occ) if is_waiting else op_occ)
+                (
+                    position,
+                    _shown(
+                        op_occ,
+                        for_all or names.of(op_occ.vnf_instance_id),
+                        is_waiting=is_waiting,
+                    ),
+                )
                 for position, op_occ in op_occs.find(session, query)
             )
 
@@ -598,16 +619,22 @@ def _get(session: Session, op_occ_id: str) -> tuple[VnfLcmOpOcc, str]:
     # if the row changes in between, the tag is that of the old one
     tag = op_occs.etag(session, op_occ_id)
     op_occ = op_occs.get(session, op_occ_id)
-    if op_occ.operation_state in states.ACTIVE and not conductors.count(
-        session
-    ):
-        op_occ = _with_waiting(op_occ)
-    return op_occ, tag
+    is_waiting = (
+        op_occ.operation_state in states.ACTIVE
+        and not conductors.count(session)
+    )
+    names = shown_names.of_instance(session, op_occ.vnf_instance_id)
+    return _shown(op_occ, names, is_waiting=is_waiting), tag
 
 
-def _with_waiting(op_occ: VnfLcmOpOcc) -> VnfLcmOpOcc:
-    """Add to the progress of an active operation that it waits."""
-    if op_occ.operation_state not in states.ACTIVE:
+def _shown(
+    op_occ: VnfLcmOpOcc, names: ShownNames, *, is_waiting: bool
+) -> VnfLcmOpOcc:
+    """Hide what is not shown; add to the progress of an active operation that
+    it waits.
+    """
+    op_occ = redaction.op_occ(op_occ, names)
+    if not is_waiting or op_occ.operation_state not in states.ACTIVE:
         return op_occ
     last_progress = f" (at {op_occ.progress})" if op_occ.progress else ""
     progress = f"{WAITING_FOR_CONDUCTOR}{last_progress}"

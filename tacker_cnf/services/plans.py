@@ -15,16 +15,23 @@ from oslo_config import cfg
 from tacker_cnf import errors
 from tacker_cnf.catalogue.unpacked import PackageSource
 from tacker_cnf.context import RequestContext
-from tacker_cnf.db import instances, op_occs, plans
+from tacker_cnf.db import instances, op_occs, plans, shown_names
 from tacker_cnf.db.op_occs import ClaimedOperation
 from tacker_cnf.db.session import Session, Store
 from tacker_cnf.drivers import exact_plan
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import grant_overrides, grant_plan, plan_outcome, states
+from tacker_cnf.lcm import (
+    grant_overrides,
+    grant_plan,
+    plan_outcome,
+    redaction,
+    states,
+)
 from tacker_cnf.lcm.change import current_state, flavour_of
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
+from tacker_cnf.lcm.shown_names import ADDITIONAL_PARAMS, ShownNames
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.lcm.vnf_plan import ActionType, Composition, VnfPlan
 from tacker_cnf.nfvo.local import LocalNfvo
@@ -86,6 +93,7 @@ class PlanService:
         self._has_nfvo = bool(conf.nfvo.endpoint)
         #: whether it may ignore placement constraints that it cannot meet
         self._best_effort = conf.nfvo.fallback_best_effort
+        self._public_names = store.public_names
         self._replaces_scripts = conf.scripts.replace_reference_drivers
 
     def plan(
@@ -204,6 +212,9 @@ class PlanService:
             change.current,
             change.desired,
             flavour_of(before.vnfd, change.first_state.flavour_id),
+            names=ShownNames(
+                vnfd=before.vnfd.public_names, operator=self._public_names
+            ),
             new_flavour=flavour_of(task.package.vnfd, change.state.flavour_id),
             best_effort=self._best_effort,
         )
@@ -319,9 +330,27 @@ def _get(session: Session, op_occ_id: str) -> VnfPlan:
     return msgspec.structs.replace(
         plan,
         operation_state=state,
-        grant_request=None if plan.is_rollback else found.grant_request,
+        grant_request=None
+        if plan.is_rollback
+        else _shown_request(session, found),
         resource_changes=found.op_occ.resource_changes,
     )
+
+
+def _shown_request(
+    session: Session, operation: ClaimedOperation
+) -> GrantRequest | None:
+    """Return the request for a grant; one of an earlier release may have
+    parameters that are not shown.
+    """
+    request = operation.grant_request
+    if request is None:
+        return None
+    names = shown_names.of_instance(session, request.vnf_instance_id)
+    parameters = redaction.shown_only(
+        request.additional_params, ADDITIONAL_PARAMS, names
+    )
+    return msgspec.structs.replace(request, additional_params=parameters)
 
 
 def _as_retry(plan: VnfPlan, failed: VnfLcmOpOcc) -> VnfPlan:

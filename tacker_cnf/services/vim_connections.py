@@ -11,6 +11,7 @@ from tacker_cnf.drivers import vim_connection
 from tacker_cnf.drivers.base import RegisteredVim
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import vim_policy
+from tacker_cnf.sol import uri
 from tacker_cnf.sol.common import VimConnectionInfo
 
 Connections = Mapping[str, VimConnectionInfo]
@@ -144,6 +145,7 @@ class VimConnections:
                 "policy of a VIM is set where it is registered (/v1.0/vims), "
                 "or by the options of its driver. Remove the attribute."
             )
+        _check_urls(key, requested)
         found = requested.vim_id and vims.find_usable(
             session, requested.vim_id, project_id
         )
@@ -187,6 +189,20 @@ class VimConnections:
         if not found or "endpoint" in connection.interface_info:
             return None
         return self.of_vim(found)
+
+
+def _check_urls(key: str, requested: VimConnectionInfo) -> None:
+    """Check that no URL in an interfaceInfo has a user or a password.
+
+    :raises InvalidVimConnection: one has
+    """
+    for name, value in requested.interface_info.items():
+        try:
+            uri.check_no_user(
+                f"vimConnectionInfo.{key}.interfaceInfo.{name}", value
+            )
+        except ValueError as error:
+            raise errors.InvalidVimConnection(f"{error}.") from None
 
 
 def _find(

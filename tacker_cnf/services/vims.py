@@ -17,9 +17,10 @@ from tacker_cnf.db.session import (
     Store,
 )
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import redaction, vim_policy
-from tacker_cnf.lcm.secret_names import is_secret_access
+from tacker_cnf.lcm import shown_names, vim_policy
+from tacker_cnf.lcm.redaction import redact_vim_attribute
 from tacker_cnf.services.vim_connections import VimConnections
+from tacker_cnf.sol import uri
 from tacker_cnf.sol.base import Name, ProjectId
 
 #: keys of auth_cred by which the certificate of a VIM is verified
@@ -44,6 +45,9 @@ class NewVim(msgspec.Struct, kw_only=True, frozen=True):
     #: ignored: a VIM belongs to the project of the client
     tenant_id: str | None = None
 
+    def __post_init__(self) -> None:
+        uri.check_no_user("auth_url", self.auth_url)
+
 
 class VimChange(msgspec.Struct, kw_only=True, frozen=True):
     """A request to update a VIM; None leaves an attribute unchanged."""
@@ -59,6 +63,9 @@ class VimChange(msgspec.Struct, kw_only=True, frozen=True):
     is_public: bool | None = None
     #: the other projects that may read and use it
     shared_with: list[ProjectId] | None = None
+
+    def __post_init__(self) -> None:
+        uri.check_no_user("auth_url", self.auth_url or "")
 
     @property
     def shares(self) -> bool:
@@ -265,7 +272,9 @@ def _apply(vim: models.Vim, requested: VimChange) -> None:
         name in own and own[name] != vim.auth_cred.get(name)
         for name in VERIFICATION_KEYS
     )
-    if changes_receiver and not any(map(is_secret_access, own)):
+    if changes_receiver and all(
+        shown_names.is_shown_of_vim("accessInfo", name) for name in own
+    ):
         raise errors.BadRequest(
             f"auth_url, {', '.join(VERIFICATION_KEYS)}: registered "
             "credentials are neither sent to another address nor with another "
@@ -298,12 +307,12 @@ def _value(
         type=vim.type,
         description=vim.description,
         auth_url=vim.auth_url,
-        auth_cred=redaction.redact_access_info(vim.auth_cred),
-        vim_project=vim.vim_project,
+        auth_cred=redact_vim_attribute(vim.auth_cred, "accessInfo"),
+        vim_project=redact_vim_attribute(vim.vim_project, "vimProject"),
         placement_attr={},
         is_default=bool(vim.is_default),
         status="REACHABLE",
-        extra=redaction.without_secrets(extra),
+        extra=redact_vim_attribute(extra, "extra"),
         created_at=vim.created_at,
         updated_at=vim.updated_at,
         is_public=vim.is_public,

@@ -16,7 +16,9 @@ from tacker_cnf.db import (
     instances,
     leftovers,
     listing,
+    op_occs,
     packages,
+    shown_names,
 )
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
@@ -24,7 +26,8 @@ from tacker_cnf.db.session import (
     Store,
 )
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import merge
+from tacker_cnf.lcm import merge, redaction
+from tacker_cnf.lcm.shown_names import DEFAULT, ShownNames
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.rpc import ConductorClient
@@ -37,12 +40,23 @@ from tacker_cnf.vnfd.model import Vnfd
 
 #: attributes that the database can compare
 COMPARABLE: Final = listing.comparable(instances.COLUMNS)
+#: attributes of which the VNFD decides what is shown
+FREE_FORM: Final = frozenset(
+    {
+        "extensions",
+        "instantiated_vnf_info",
+        "metadata",
+        "vim_connection_info",
+        "vnf_configurable_properties",
+    }
+)
 
 
 class VnfInstanceService:
     """Creates, reads, synchronizes and deletes VNF instances.
 
-    The instances that it returns include the VIMs that they provide.
+    The instances that it returns include the VIMs that they provide, and
+    show no secrets.
     """
 
     def __init__(
@@ -112,8 +126,17 @@ class VnfInstanceService:
                 if includes_vims
                 else {}
             )
+            names = shown_names.NamesOfInstances(session)
+            free_form = FREE_FORM & {*query.attributes}
             yield (
-                (position, _with_vims(instance, vims))
+                (
+                    position,
+                    _shown(
+                        instance,
+                        vims,
+                        names.of(instance.id) if free_form else DEFAULT,
+                    ),
+                )
                 for position, instance in instances.find(session, query)
             )
 
@@ -188,7 +211,8 @@ def _get(
     tag = instances.etag(session, instance_id)
     instance = instances.get(session, instance_id)
     vims = vim_connections.provided(session, instance_id)
-    return _with_vims(instance, vims), tag
+    names = shown_names.of_instance(session, instance_id)
+    return _shown(instance, vims, names), tag
 
 
 def _delete(
@@ -202,6 +226,7 @@ def _delete(
         )
     leftovers.check(session, instance_id)
     instances.delete(session, instance_id, preconditions)
+    op_occs.forget_parameters(session, instance_id)
 
 
 def _check_sync(
@@ -239,13 +264,15 @@ def new_instance(
     )
 
 
-def _with_vims(
+def _shown(
     instance: VnfInstance,
     provided: Mapping[str, Mapping[str, VimConnectionInfo]],
+    names: ShownNames,
 ) -> VnfInstance:
-    """Add the VIMs that an instance provides.
+    """Add the VIMs that an instance provides, and hide what is not shown.
 
     :param provided: instance id -> vimConnectionInfo key -> VIM
     """
     vims = {**provided.get(instance.id, {}), **instance.vim_connection_info}
-    return msgspec.structs.replace(instance, vim_connection_info=vims)
+    complete = msgspec.structs.replace(instance, vim_connection_info=vims)
+    return redaction.instance(complete, names)

@@ -20,6 +20,22 @@ HttpUri = Annotated[
 _NUMBERS: Final = re.compile(r"[0-9]+(\.[0-9]+){3}")
 
 
+def check_no_user(name: str, uri: object) -> None:
+    """Check that a URL has no user name and no password (IETF RFC 3986,
+    3.2.1): they would be in logs, answers and errors.
+
+    :param name: name of the attribute or option, for the error
+    :raises ValueError: it has one, which the error does not contain
+    """
+    # the end of the authority, as every parser of URLs reads it
+    authority = re.split(r"[/?#\\]", str(uri).partition("://")[2])[0]
+    if "@" in authority:
+        raise ValueError(
+            f"{name} contains a user name or a password; set them by their "
+            "own attributes"
+        )
+
+
 def check_address(name: str, uri: str) -> None:
     """Check the port and the IP address of a URI, beyond HttpUri's pattern.
 

@@ -6,6 +6,7 @@ import msgspec
 
 from tacker_cnf.lcm import secret_masking
 from tacker_cnf.lcm.secret_masking import SecretMasker
+from tacker_cnf.lcm.shown_names import ShownNames
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.scripts import runner
 from tacker_cnf.scripts.limits import ScriptLimits
@@ -46,7 +47,10 @@ def _script_run(
     user_data_input = msgspec.structs.replace(
         user_data_input, package_dir=str(workspace.package_dirs[0])
     )
-    secrets = secret_masking.secrets_of(msgspec.to_builtins(user_data_input))
+    secrets = secret_masking.secrets_of(
+        msgspec.to_builtins(user_data_input),
+        names=ShownNames(vnfd=user_data_input.vnfd.public_names),
+    )
     return runner.ScriptRun(
         name=f"{user_data_input.path}, {user_data_input.class_name}",
         operation=user_data_input.operation,

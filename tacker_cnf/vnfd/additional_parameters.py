@@ -11,13 +11,16 @@ def names_of(vnf: NodeTemplate) -> tuple[str, ...]:
     """Return the names of the inputs of lifecycle operations, and of the
     properties of their data types, such as ``additional_parameters``.
     """
-    found: set[str] = set()
+    return tuple(sorted({name for name, _ in declarations(vnf)}))
+
+
+def declarations(vnf: NodeTemplate) -> Iterator[tuple[str, Value]]:
+    """Return these names, each with a definition of it."""
     for holder in (vnf.value, *vnf.type_definitions()):
         for name, interface in _map(holder.get("interfaces")).items():
             if scripts.is_lifecycle(vnf, name, interface):
                 for inputs in _inputs(vnf, interface):
-                    found.update(_names(vnf, inputs))
-    return tuple(sorted(found))
+                    yield from _declarations(vnf, inputs)
 
 
 def _inputs(vnf: NodeTemplate, interface: Value) -> Iterator[dict[str, Value]]:
@@ -35,15 +38,17 @@ def _inputs(vnf: NodeTemplate, interface: Value) -> Iterator[dict[str, Value]]:
                     yield _map(operation.get("inputs"))
 
 
-def _names(vnf: NodeTemplate, inputs: dict[str, Value]) -> Iterator[str]:
+def _declarations(
+    vnf: NodeTemplate, inputs: dict[str, Value]
+) -> Iterator[tuple[str, Value]]:
     for name, value in inputs.items():
-        yield name
+        yield name, value
         kind = _kind(value)
         if kind in vnf.definitions.types["data_types"]:
             for _, data_type in vnf.definitions.lineage("data_types", kind):
-                yield from _map(data_type.get("properties"))
+                yield from _map(data_type.get("properties")).items()
         elif name == "additional_parameters":
-            yield from _map(value)
+            yield from _map(value).items()
 
 
 def _kind(value: Value) -> str:

@@ -6,7 +6,13 @@ from pathlib import Path
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.vnfd import flavours, identity, nodes, topology
+from tacker_cnf.vnfd import (
+    flavours,
+    identity,
+    nodes,
+    public_names,
+    topology,
+)
 from tacker_cnf.vnfd.definitions import Definitions, Reader
 from tacker_cnf.vnfd.limits import Limits
 from tacker_cnf.vnfd.model import (
@@ -16,6 +22,7 @@ from tacker_cnf.vnfd.model import (
     Flavour,
     LcmDefaults,
     Level,
+    PublicNames,
     SoftwareImage,
     Vdu,
     VirtualLink,
@@ -67,6 +74,7 @@ def read(
         flavours=read_flavours,
         default_flavour=_default_flavour(vnf, flavour_topologies),
         software_images=_images(flavour_topologies, tree),
+        public_names=_public_names(vnf, flavour_topologies),
         files=tuple(sorted(files)),
         **identity.identity_of(vnf),
         **identity.modifiable_of(vnf),
@@ -173,6 +181,22 @@ def _find_vnf(
             if vnf is not None:
                 return vnf
     return None
+
+
+def _public_names(
+    vnf: NodeTemplate, flavour_topologies: Mapping[str, Topology]
+) -> PublicNames:
+    """Return the names that may be shown, by the nodes of all flavours."""
+    of_flavours = map(flavours.vnf_of, flavour_topologies.values())
+    return public_names.read(
+        vnf,
+        [node for node in of_flavours if node is not None],
+        [
+            vdu
+            for found in flavour_topologies.values()
+            for vdu in found.nodes_of_type(*nodes.VDU_TYPES).values()
+        ],
+    )
 
 
 def _default_flavour(

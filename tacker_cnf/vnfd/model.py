@@ -154,6 +154,22 @@ class Flavour(Part):
     lcm_defaults: LcmDefaults = LcmDefaults()
 
 
+class PublicNames(Part):
+    """The names in free-form attributes whose values may be shown.
+
+    The VNFD declares them and does not mark them as sensitive.
+    """
+
+    #: of additionalParams
+    parameters: tuple[str, ...] = ()
+    #: of vnfConfigurableProperties and vnfcConfigurableProperties
+    properties: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
+    #: the names of metadata that the VNFD marks as sensitive; all others are
+    #: shown
+    sensitive_metadata: tuple[str, ...] = ()
+
+
 class Vnfd(Part):
     """A VNFD, read once when its package is onboarded."""
 
@@ -177,6 +193,8 @@ class Vnfd(Part):
     extensions: dict[str, Any] = msgspec.field(default_factory=dict)
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
     software_images: tuple[SoftwareImage, ...] = ()
+    #: empty also if the release that read the VNFD did not record them
+    public_names: PublicNames = PublicNames()
     #: the definitions files of the VNFD; empty: not recorded by the release
     #: that read it
     files: tuple[str, ...] = ()

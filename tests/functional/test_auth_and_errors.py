@@ -115,7 +115,7 @@ class TestRenewedCredentials(testtools.TestCase):
 
 class TestAttributes(testtools.TestCase):
     def test_instantiation_sets_the_attributes_of_the_request(self) -> None:
-        vnfm = self.useFixture(Vnfm())
+        vnfm = self.useFixture(Vnfm(secrets={"public_names": ["a"]}))
         instance_id = vnfm.create()
         body = {
             "flavourId": "simple",

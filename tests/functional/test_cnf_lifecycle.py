@@ -29,6 +29,7 @@ class TestLifecycle(testtools.TestCase):
         return self.cluster.objects(self.vnfm.namespace)
 
     def test_instantiate_records_every_pod_as_a_vnfc(self) -> None:
+        self.vnfm.parts.store.public_names = frozenset({"vdu_reses"})
         instance_id = self.vnfm.start_vnf()
         vnfcs = self.vnfm.vnfcs(instance_id)
         pods = {name for kind, name in self.objects() if kind == "pods"}

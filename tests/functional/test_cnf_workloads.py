@@ -218,7 +218,9 @@ class TestParameters(WorkloadCase):
         instance_id = self.vnfm.create(vnfd)
         done = self.assert_done(instance_id, "instantiate", request)
         shown_params = done["operationParams"]["additionalParams"]
-        self.assertEqual("d", shown_params["my_script_parameter"])
+        self.assertEqual("b", shown_params["name_space"])
+        # nothing declares it
+        self.assertEqual("***", shown_params["my_script_parameter"])
 
     def test_records_of_an_earlier_release_are_not_guessed(
         self,

@@ -50,6 +50,21 @@ class LeftoverCase(CnfCase):
     def request(self, **changes: Any) -> dict[str, Any]:
         return self.vnfm.request(**changes)
 
+    def register(self) -> str:
+        """Register the cluster; return the ID of the VIM."""
+        sandbox = self.cluster.sandbox
+        vim = {
+            "name": "registered",
+            "type": "kubernetes",
+            "auth_url": sandbox.endpoint,
+            "auth_cred": {
+                "bearer_token": sandbox.token,
+                "ssl_ca_cert": sandbox.ca_pem,
+            },
+        }
+        response = self.vnfm.call("POST", "/v1.0/vims", {"vim": vim})
+        return str(response.json["vim"]["id"])
+
     def delete(self, instance_id: str) -> Any:
         return self.vnfm.call("DELETE", f"{INSTANCES}/{instance_id}")
 
@@ -169,7 +184,10 @@ class TestOrphans(LeftoverCase):
         self.assertEqual(204, self.delete(instance_id).status)
 
     def test_objects_of_a_deleted_instance_and_of_an_unknown_one(self) -> None:
-        instance_id = self.vnfm.start_vnf()
+        # credentials of a request are deleted with the instance
+        vim = {"vim1": {"vimId": self.register()}}
+        request = self.request(vimConnectionInfo=vim)
+        instance_id = self.vnfm.start_vnf(request)
         self.vnfm.run(instance_id, "terminate", TERMINATE)
         self.assertEqual(204, self.delete(instance_id).status)
         unknown = str(uuid.uuid4())

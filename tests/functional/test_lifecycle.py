@@ -192,13 +192,14 @@ class TestLifecycle(LifecycleTest):
 
     def test_attributes_of_an_operation(self) -> None:
         one = self.vnfm.create()
-        secret = {"password": "hunter2", "colour": "red"}
+        secret = {"ki": {"colour": "hunter2"}, "namespace": "red"}
         request = INSTANTIATE | {"additionalParams": secret}
         done = self.vnfm.run(one, "instantiate", request)
         self.assertEqual("INSTANTIATE", done["operation"])
         self.assertEqual(one, done["vnfInstanceId"])
         self.assertEqual(
-            INSTANTIATE | {"additionalParams": {"colour": "red"}},
+            INSTANTIATE
+            | {"additionalParams": {"ki": "***", "namespace": "red"}},
             done["operationParams"],
         )
         self.assertFalse(done["isAutomaticInvocation"])

@@ -82,7 +82,7 @@ class TestConcurrentChanges(StoreCase):
         calls: list[int] = []
 
         def patch() -> None:
-            extra = {"vim1": {"extra": {"zone": "new"}}}
+            extra = {"vim1": {"extra": {"region": "new"}}}
             body = {"vimConnectionInfo": extra}
             response = self.vnfm.call("PATCH", path, body)
             self.vnfm.wait_operation(response.headers["Location"])
@@ -102,7 +102,7 @@ class TestConcurrentChanges(StoreCase):
         self.assertEqual("COMPLETED", end["operationState"])
         self.assertEqual(2, len(calls))
         vim = self.vnfm.instance(instance_id)["vimConnectionInfo"]["vim1"]
-        self.assertEqual({"zone": "new"}, vim["extra"])
+        self.assertEqual({"region": "new"}, vim["extra"])
 
     def test_an_instance_that_changes_all_the_time_is_reported(self) -> None:
         instance_id = self.vnfm.create_instantiated()

@@ -86,7 +86,8 @@ class NfvoTest(testtools.TestCase):
 class TestGranted(NfvoTest):
     def test_the_grant_request(self) -> None:
         end = self.instantiate(
-            instantiationLevelId=None, additionalParams={"colour": "red"}
+            instantiationLevelId=None,
+            additionalParams={"namespace": "red", "ki": 1},
         )
         self.assertEqual("COMPLETED", end["operationState"], end)
         (request,) = self.nfvo.requests
@@ -96,7 +97,9 @@ class TestGranted(NfvoTest):
         self.assertEqual(end["id"], request.headers["Idempotency-Key"])
         grant_request = request.json
         self.assertEqual("INSTANTIATE", grant_request["operation"])
-        self.assertEqual({"colour": "red"}, grant_request["additionalParams"])
+        self.assertEqual(
+            {"namespace": "red"}, grant_request["additionalParams"]
+        )
         lcm = f"{API_ENDPOINT}/vnflcm/v2"
         self.assertEqual(
             {

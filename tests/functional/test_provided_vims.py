@@ -182,10 +182,12 @@ class TestLifecycle(ProvidedCase):
             response = self.vnfm.patch(instance_id, patch)
             self.assertEqual(400, response.status)
             self.assertIn("vimConnectionInfo.k8s: VNF inst", response.detail)
-        patch = {"vimConnectionInfo": {"vim1": {"extra": {"a": 1}}}}
-        end = self.vnfm.modify(instance_id, patch)
+        region = {"vim1": {"extra": {"region": "a"}}}
+        end = self.vnfm.modify(instance_id, {"vimConnectionInfo": region})
         self.assertEqual("COMPLETED", end["operationState"], end)
-        self.assertEqual({"a": 1}, self.shown(instance_id)["vim1"]["extra"])
+        self.assertEqual(
+            {"region": "a"}, self.shown(instance_id)["vim1"]["extra"]
+        )
         self.assertIn("k8s", self.shown(instance_id))
 
 

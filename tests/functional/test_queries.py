@@ -167,7 +167,6 @@ class TestFilters(QueryTest):
             (INSTANCES, f"{access}/username"),
             (INSTANCES, f"{access}/@key"),
             (OP_OCCS, f"operationParams/{access}/password"),
-            (PACKAGES, "userDefinedData/token"),
         ):
             for op in ("eq", "cont", "lt", "neq"):
                 detail = self.refused(path, filter=f"({op},{name},hunter2)")

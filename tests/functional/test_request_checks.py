@@ -1,7 +1,7 @@
 """Checks before an operation starts, and their order."""
 
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 import fixtures
 
@@ -48,10 +48,13 @@ def refuse(_: Any) -> None:
 
 
 class CheckTest(ApiCase):
+    #: [secrets]
+    secrets: ClassVar[dict[str, Any]] = {}
+
     def setUp(self) -> None:
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
-        self.vnfm = self.useFixture(Vnfm())
+        self.vnfm = self.useFixture(Vnfm(secrets=self.secrets))
         self.call = self.vnfm.call
 
     def op_occs(self) -> list[Any]:

@@ -22,6 +22,8 @@ from tests.fixtures.vnfm import FAKE_VIM, SAMPLES, Csar, Vnfm
 
 #: seconds, more than any script takes; a lease has to be longer
 TIMEOUT_S = 300.0
+#: names that these tests read back
+PUBLIC_NAMES = ["b", "stack", "step"]
 FLAVOUR = "Definitions/five_kinds_df_small.yaml"
 SCRIPT = "Scripts/hooks.py"
 HOOKS = (
@@ -78,6 +80,7 @@ class ScriptCase(testtools.TestCase):
             Vnfm(
                 self.clock,
                 scripts={"timeout": TIMEOUT_S},
+                secrets={"public_names": PUBLIC_NAMES},
                 conductor={"lease": 3 * TIMEOUT_S},
             )
         )
@@ -546,7 +549,7 @@ class TestLog(ScriptCase):
             sys.exit(1)
         """
         key = "-----BEGIN KEY-----\nMIIabc\n-----END KEY-----"
-        end = self.run_script(script, additionalParams={"private_key": key})
+        end = self.run_script(script, additionalParams={"ki": key})
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         for text in (end["scriptLog"], end["error"]["detail"]):
             self.assertNotIn("hunter", text)

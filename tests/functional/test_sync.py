@@ -134,6 +134,7 @@ class TestSync(testtools.TestCase):
         return sorted((c["changeType"], c["vduId"]) for c in changes)
 
     def test_a_lost_pod_stays_recorded_and_is_healed_by_its_id(self) -> None:
+        self.vnfm.parts.store.public_names = frozenset({"a"})
         properties = {"a": "b"}
         change = {
             "id": "probe-probe",

@@ -284,6 +284,7 @@ class TestOwners(testtools.TestCase):
             sa.event.remove(engine, "before_cursor_execute", note)
 
     def test_properties_that_a_client_set_on_a_vnfc_stay(self) -> None:
+        self.vnfm.parts.store.public_names = frozenset({"leader"})
         vnf = self.vnfm.create_instantiated()
         self.wait_watched(1)
         info = self.vnfm.instance(vnf)["instantiatedVnfInfo"]

@@ -2,7 +2,11 @@
 
 from tacker_cnf.db.session import Store
 from tests.services.backends import MARIADB, POSTGRESQL, Database
-from tests.unit.db import test_reencryption, test_retention
+from tests.unit.db import (
+    test_forgotten_parameters,
+    test_reencryption,
+    test_retention,
+)
 from tests.unit.db.test_op_occs import OpOccTest
 
 
@@ -20,6 +24,16 @@ class TestPurge(ServerTest, test_retention.TestPurge):
 
 
 class TestPurgeOnMariadb(TestPurge):
+    server = MARIADB
+
+
+class TestForgetParameters(
+    ServerTest, test_forgotten_parameters.TestForgetParameters
+):
+    pass
+
+
+class TestForgetParametersOnMariadb(TestForgetParameters):
     server = MARIADB
 
 

@@ -11,6 +11,7 @@ from tacker_cnf.drivers import field_changes
 from tacker_cnf.drivers.kubernetes import (
     content,
     marks,
+    object_structure,
     pod_references,
     pod_update,
 )
@@ -262,7 +263,7 @@ class ActionLister:
     def _changes(self, manifest: Manifest) -> tuple[FieldChange, ...]:
         """Compare the fields of an object that clients set."""
         return _compare(
-            manifest.kind,
+            manifest,
             _fields(self.states.before[manifest.key]),
             _fields(self.states.after[manifest.key]),
         )
@@ -275,7 +276,7 @@ class ActionLister:
             yield _action(ActionType.CREATE, manifest, MISSING)
         elif after and not content.is_same_content(before, after):
             changes = _compare(
-                manifest.kind,
+                manifest,
                 content.content_of(before),
                 content.content_of(after),
             )
@@ -397,16 +398,13 @@ def _in_waves(actions: Iterable[Action]) -> tuple[Action, ...]:
 
 
 def _compare(
-    kind: str, before: Object, after: Object
+    manifest: Manifest, before: Object, after: Object
 ) -> tuple[FieldChange, ...]:
-    """Compare fields of an object; the values of Secrets are hidden."""
-    changes = field_changes.compare(before, after)
-    if kind != pod_references.SECRET:
-        return tuple(changes)
-    return tuple(
-        field_changes.hidden(change.path, change.before, change.after)
-        for change in changes
+    """Compare fields of an object; secrets are hidden."""
+    structure = object_structure.structure_of(
+        manifest.api_version, manifest.kind
     )
+    return tuple(field_changes.compare(before, after, structure))
 
 
 def _fields(body: Object) -> Object:

@@ -215,7 +215,10 @@ class StackObserver:
             )
             yield from stack_changes.compare_files(files, body["files"])
         yield from stack_changes.compare_parameters(
-            {"nfv": {}, **stack.parameters}, body["parameters"], *templates
+            {"nfv": {}, **stack.parameters},
+            body["parameters"],
+            self._stack_task.public_names,
+            *templates,
         )
 
     def _verdict(

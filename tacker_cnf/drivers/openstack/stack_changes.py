@@ -1,7 +1,11 @@
-"""The changes of a stack's template, files and parameters, without secrets."""
+"""The changes of a stack's template, files and parameters.
+
+Hidden parameters show nothing, those that the VNFD does not declare as public
+and the sections of templates only their structure.
+"""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -9,7 +13,9 @@ from oslo_utils import strutils
 
 from tacker_cnf import errors
 from tacker_cnf.drivers import field_changes
+from tacker_cnf.drivers.field_changes import HIDES_ALL, Structure
 from tacker_cnf.drivers.openstack import stack_fields
+from tacker_cnf.drivers.openstack.stack_structure import STRUCTURE
 from tacker_cnf.lcm.vnf_plan import FieldChange
 
 #: how Heat shows the value of a hidden parameter
@@ -17,6 +23,8 @@ HIDDEN_PARAMETER: Final = "******"
 #: the sections of a template that are compared
 SECTIONS: Final = ("conditions", "outputs", "parameters", "resources")
 PARAMETERS: Final = "parameters"
+#: parameter with the values of the elements of a VNFD
+NFV: Final = "nfv"
 #: name of a parameter -> its schema
 Schemas = Mapping[str, Any]
 
@@ -33,9 +41,9 @@ def compare_templates(
     if not first and not second and before != after:
         yield field_changes.hidden(path, before, after)
     old, new = first.pop(PARAMETERS, {}), second.pop(PARAMETERS, {})
-    yield from field_changes.compare(first, second, path)
-    yield from _compare(
-        old, new, _hidden_names(old, new), f"{path}.{PARAMETERS}"
+    yield from field_changes.compare(first, second, STRUCTURE, path)
+    yield from field_changes.compare(
+        old, new, HIDES_ALL, f"{path}.{PARAMETERS}"
     )
 
 
@@ -51,11 +59,14 @@ def compare_files(
 def compare_parameters(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
+    public_names: Collection[str],
     *templates: str,
 ) -> Iterator[FieldChange]:
     """List the parameters in an update that differ.
 
     :param before: those of the stack, as Heat returns them
+    :param public_names: the parameters that are shown, unless they are hidden
+        in Heat
     :param templates: the present template, and the new one if there is one
     """
     schemas = [_sections(text).get(PARAMETERS, {}) for text in templates]
@@ -68,32 +79,36 @@ def compare_parameters(
         for name, schema in each.items()
         if isinstance(schema, Mapping)
     }
-    first, second = (
-        {
-            name: _decoded(values[name], types.get(name, ""))
-            for name in after
-            if values.get(name) is not None
-        }
-        for values in (before, after)
-    )
-    yield from _compare(first, second, hidden, PARAMETERS)
+    for name in sorted(after):
+        kind = types.get(name, "")
+        first, second = (
+            None if values.get(name) is None else _decoded(values[name], kind)
+            for values in (before, after)
+        )
+        path = f"{PARAMETERS}.{name}"
+        structure = None
+        if name not in hidden:
+            structure = _structure_of(name, public_names)
+        if structure:
+            yield from field_changes.compare(
+                first, second, structure, path, (name,)
+            )
+        elif first != second:
+            yield field_changes.hidden(path, first, second)
 
 
-def _compare(
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
-    hidden: frozenset[str],
-    path: str,
-) -> Iterator[FieldChange]:
-    for name in sorted(hidden & {*before, *after}):
-        values = before.get(name), after.get(name)
-        if values[0] != values[1]:
-            yield field_changes.hidden(f"{path}.{name}", *values)
-    first, second = (
-        {name: value for name, value in values.items() if name not in hidden}
-        for values in (before, after)
-    )
-    yield from field_changes.compare(first, second, path)
+def _structure_of(
+    name: str, public_names: Collection[str]
+) -> Structure | None:
+    """Return what is shown of a parameter; None: nothing."""
+    if name in public_names:
+        names = frozenset({name})
+        return Structure(fields=names, maps=names)
+    if name == NFV:  # computed from the VNFD, the request and the grant
+        return msgspec.structs.replace(
+            STRUCTURE, parents=STRUCTURE.parents | {NFV}
+        )
+    return None
 
 
 def _sections(text: str | None) -> dict[str, Any]:

@@ -99,6 +99,11 @@ class StackTask:
         self._update_sent = False
 
     @property
+    def public_names(self) -> tuple[str, ...]:
+        """The parameters that the VNFD allows to show."""
+        return self._task.package.vnfd.public_names.parameters
+
+    @property
     def flavour(self) -> Flavour:
         """The deployment flavour, which names the VDUs of the stack; while it
         changes, the stack may have those of both flavours.

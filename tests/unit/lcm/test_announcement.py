@@ -4,6 +4,7 @@ import testtools
 
 from tacker_cnf.lcm import announcement
 from tacker_cnf.lcm.announcement import Subject
+from tacker_cnf.lcm.shown_names import DEFAULT
 from tacker_cnf.sol.problem import ProblemDetails
 from tests.factories import an_instance, an_op_occ
 
@@ -34,9 +35,12 @@ class TestOpOcc(testtools.TestCase):
         op_occ = an_op_occ(
             operation_params={"a": 1},
             script_log="a line",
-            error=occurrence(password="a-secret", step=1),
+            error=occurrence(ki="a-secret", namespace="n"),
         )
         self.assertEqual(
-            an_op_occ(operation_params=None, error=occurrence(step=1)),
-            announcement.redact_op_occ(op_occ),
+            an_op_occ(
+                operation_params=None,
+                error=occurrence(ki="***", namespace="n"),
+            ),
+            announcement.redact_op_occ(op_occ, DEFAULT),
         )

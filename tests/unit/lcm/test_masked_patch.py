@@ -1,47 +1,30 @@
-from typing import Any
+"""Patches with values as they were shown."""
 
 import testtools
 
-from tacker_cnf.lcm import masked_patch
-from tacker_cnf.lcm.redaction import without_secrets
+from tacker_cnf.lcm import masked_patch, redaction
+from tacker_cnf.lcm.shown_names import EXTENSIONS, ShownNames
+from tacker_cnf.vnfd.model import PublicNames
 
-CURRENT: dict[str, Any] = {
-    "password": "a",
-    "user": {"name": "me", "token": {"id": 1}},
-    "env": [
-        {"name": "TOKEN", "value": "b"},
-        {"name": "TOKEN", "value": "c"},
-        {"name": "LEVEL", "value": "debug"},
-    ],
-    "deep": [[{"secret": "d", "x": 1}], "plain", 5],
-}
+CURRENT = {"shown": {"a": 1}, "text": "secret", "map": {"x": [1]}, "pin": 5}
+NAMES = ShownNames(vnfd=PublicNames(extensions=("shown",)))
 
 
 class TestPatched(testtools.TestCase):
-    def test_a_shown_value_sent_back_keeps_its_secrets(self) -> None:
-        shown = without_secrets(CURRENT)
-        self.assertNotEqual(CURRENT, shown)
+    def test_shown_values_sent_back_keep_the_hidden_ones(self) -> None:
+        shown = redaction.masked(CURRENT, EXTENSIONS, NAMES)
+        self.assertEqual(
+            {"shown": {"a": 1}, "text": "***", "map": "***", "pin": "***"},
+            shown,
+        )
         self.assertEqual(CURRENT, masked_patch.patched(CURRENT, shown))
 
-    def test_unchanged_entries_beside_a_change_keep_their_secrets(
-        self,
-    ) -> None:
-        shown = without_secrets(CURRENT)
-        shown["env"][2]["value"] = "info"
-        shown["env"].append({"name": "MORE", "value": "1"})
-        found = masked_patch.patched(CURRENT, shown | {"password": "new"})
-        changed = {"name": "LEVEL", "value": "info"}
-        more = {"name": "MORE", "value": "1"}
-        env = [*CURRENT["env"][:2], changed, more]
-        self.assertEqual(CURRENT | {"password": "new", "env": env}, found)
-
-    def test_changed_lists_are_replaced(self) -> None:
+    def test_other_values_are_set(self) -> None:
         for patch, expected in (
-            ({"env": []}, {"env": []}),
-            ({"env": None}, {}),
-            ({"env": {"a": 1}}, {"env": {"a": 1}}),
-            ({"env": [{"name": "TOKEN", "value": "z"}]},) * 2,
-            ({"env": [CURRENT["env"][1]]},) * 2,
+            ({"text": "new"}, CURRENT | {"text": "new"}),
+            ({"text": None}, {n: CURRENT[n] for n in ("shown", "map", "pin")}),
+            ({"map": {"y": 1}}, CURRENT | {"map": {"x": [1], "y": 1}}),
+            ({"other": "***"}, CURRENT | {"other": "***"}),
         ):
-            current = {"env": CURRENT["env"]}
-            self.assertEqual(expected, masked_patch.patched(current, patch))
+            found = masked_patch.patched(CURRENT, patch)
+            self.assertEqual(expected, found, str(patch))

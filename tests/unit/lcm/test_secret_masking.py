@@ -5,30 +5,56 @@ from typing import Any
 import testtools
 
 from tacker_cnf.lcm.secret_masking import SecretMasker, secrets_of
+from tacker_cnf.lcm.shown_names import ShownNames
+from tacker_cnf.vnfd.model import PublicNames
 
-#: a JSON value, and its secrets
+NAMES = ShownNames(
+    vnfd=PublicNames(parameters=("size",), sensitive_metadata=("pin",))
+)
+#: JSON of SOL003, and its secrets
 SECRETS: list[tuple[Any, set[str]]] = [
     ("password", set()),
-    ({"password": "a", "user": "b"}, {"a"}),
-    ({"x": [{"y": ({"token": "a"},)}]}, {"a"}),
-    # each part of a secret is one
-    ({"credentials": {"user": "a", "list": ["b", 3]}}, {"a", "b", "3"}),
-    ({"password": 1234}, {"1234"}),
-    ({"password": "", "token": None, "secret": True, "psk": False}, set()),
-    # a pair of name and value
-    ({"env": [{"name": "TOKEN", "value": "a"}]}, {"a"}),
-    ({"env": [{"name": "SIZE", "value": "a"}]}, set()),
-    ({"name": "TOKEN", "values": "a"}, set()),
-    # only public attributes of accessInfo are shown
-    ({"accessInfo": {"username": "a", "pin": "b"}}, {"b"}),
-    ({"accessInfo": {"pin": {"username": "a"}}}, {"a"}),
-    ({"interfaceInfo": {"username": "a", "pin": "b"}}, set()),
-    # a manifest refers to a Secret
-    ({"volumes": [{"secret": {"secretName": "a"}}]}, set()),
-    ({"volumes": [{"secret": {"token": "a"}}]}, {"a"}),
-    ({"secret": "a"}, {"a"}),
-    ({"secret": ["a"]}, {"a"}),
-    ({"token": {"secretName": "a"}}, {"a"}),
+    ({"password": "secret"}, set()),
+    ({"additionalParams": {"ki": "secret", "size": "large"}}, {"secret"}),
+    ({"x": [{"extensions": {"a": ({"b": "secret"},)}}]}, {"secret"}),
+    # each part is one
+    (
+        {"extensions": {"a": {"user": "name", "list": ["item", 1234]}}},
+        {"name", "item", "1234"},
+    ),
+    # too short, or no text
+    ({"extensions": {"a": ["", None, True, False, "abc", 123]}}, set()),
+    # it is shown elsewhere
+    ({"extensions": {"a": "simple"}, "flavourId": "simple"}, set()),
+    (
+        {"additionalParams": {"a": "simple", "size": {"x": "simple"}}},
+        set(),
+    ),
+    ({"metadata": {"owner": "operator", "pin": "secret"}}, {"secret"}),
+    (
+        {"instantiatedVnfInfo": {"metadata": {"x": "secret", "tenant": "t1"}}},
+        {"secret"},
+    ),
+    # manifests of the package
+    (
+        {"instantiatedVnfInfo": {"metadata": {"vdu_reses": {"a": "Pod1"}}}},
+        set(),
+    ),
+    (
+        {
+            "vimConnectionInfo": {
+                "accessInfo": {
+                    "accessInfo": {"username": "name", "pin": "secret"},
+                    "interfaceInfo": {"endpoint": "https://a", "x": "other"},
+                },
+                "gone": None,
+            }
+        },
+        {"secret", "other"},
+    ),
+    ({"userScriptErrHandlingData": {"a": "secret"}}, {"secret"}),
+    ({"userScriptErrHandlingData": None}, set()),
+    ({"memory": {"a": ["secret"]}}, {"secret"}),
 ]
 
 #: secrets, text, masked text
@@ -48,9 +74,15 @@ ENDS = [(0, 0), (2, 2), (3, 8), (7, 8), (8, 8), (10, 10)]
 
 
 class TestSecretsOf(testtools.TestCase):
-    def test_secrets_are_found_by_their_names(self) -> None:
+    def test_hidden_values_are_found(self) -> None:
         for value, expected in SECRETS:
-            self.assertEqual(expected, secrets_of(value), str(value))
+            found = secrets_of(value, names=NAMES)
+            self.assertEqual(expected, found, str(value))
+
+    def test_a_value_that_another_one_shows(self) -> None:
+        hidden = {"extensions": {"a": "simple"}}
+        self.assertEqual({"simple"}, secrets_of(hidden))
+        self.assertEqual(set(), secrets_of(hidden, {"flavourId": "simple"}))
 
 
 class TestSecretMasker(testtools.TestCase):

@@ -8,6 +8,7 @@ import testtools
 
 from tacker_cnf.lcm import announcement
 from tacker_cnf.lcm.announcement import Announcement
+from tacker_cnf.lcm.shown_names import DEFAULT
 from tacker_cnf.notification import payload
 from tacker_cnf.notification.payload import Recipient
 from tacker_cnf.sol.common import ResourceHandle
@@ -45,7 +46,7 @@ def render_notification(
         type=kind,
         time_stamp=NOW,
         subject=announcement.subject(an_instance()),
-        op_occ=op_occ and announcement.redact_op_occ(op_occ),
+        op_occ=op_occ and announcement.redact_op_occ(op_occ, DEFAULT),
     )
     recipient = Recipient(
         subscription_id="s", verbosity=verbosity, api_base="http://vnfm"
@@ -103,7 +104,8 @@ class TestContent(testtools.TestCase):
     def test_notifications_contain_no_secrets(self) -> None:
         notification = render_notification(in_state(S.FAILED))
         self.assertEqual(
-            {"kept": 1}, notification["error"]["userScriptErrHandlingData"]
+            {"token": "***", "kept": "***"},
+            notification["error"]["userScriptErrHandlingData"],
         )
         self.assertNotIn("operationParams", notification)
 

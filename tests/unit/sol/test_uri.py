@@ -6,6 +6,7 @@ import testtools
 from tacker_cnf.sol import base
 from tacker_cnf.sol.authentication import ParamsOauth2ClientCredentials
 from tacker_cnf.sol.subscription import LccnSubscriptionRequest
+from tacker_cnf.sol.uri import check_no_user
 
 GOOD = (
     "http://receiver.example",
@@ -54,3 +55,32 @@ class UriTest(testtools.TestCase):
         )
         self.assertIn("tokenEndpoint is not a valid URI", str(error))
         self.assertNotIn("secret", str(error))
+
+
+class UserTest(testtools.TestCase):
+    def test_users_and_passwords_are_refused_without_an_echo(self) -> None:
+        for uri in (
+            "https://name:a-secret@host/",
+            "https://a-secret@host",
+            "https://:a-secret@host:1/path?query",
+            "https://name:a-secret@host?x",
+            "https://name:a-secret@",
+            "gopher://name:a-secret@host/",
+        ):
+            error = self.assertRaises(
+                ValueError, check_no_user, "auth_url", uri
+            )
+            self.assertIn("auth_url contains a user name", str(error))
+            self.assertNotIn("a-secret", str(error))
+
+    def test_other_uris(self) -> None:
+        for uri in (
+            *GOOD,
+            "https://host/@",
+            "https://host?a@b",
+            "https://host#a@b",
+            "a@b",
+            "",
+            "-----BEGIN CERTIFICATE-----",
+        ):
+            check_no_user("auth_url", uri)

@@ -6,7 +6,7 @@ import msgspec
 import testtools
 
 from tacker_cnf.vnfd.limits import Limits
-from tacker_cnf.vnfd.model import Flavour, LcmDefaults, Vnfd
+from tacker_cnf.vnfd.model import Flavour, LcmDefaults, PublicNames, Vnfd
 
 #: attributes of a flavour that are empty by default
 EMPTY_MAPS = {
@@ -55,6 +55,7 @@ class TestDefaults(testtools.TestCase):
             "extensions": {},
             "metadata": {},
             "software_images": (),
+            "public_names": PublicNames(),
             "files": (),
             "tree_digest": None,
         }

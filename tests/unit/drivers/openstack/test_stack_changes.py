@@ -10,6 +10,8 @@ from tacker_cnf.lcm.vnf_plan import FieldChange
 
 #: the change of a secret
 HIDDEN = ("***", "***")
+#: the parameters that the VNFD allows to show
+PUBLIC = ("conf", "fresh", "on", "shown", "stored")
 
 
 def template(**sections: Any) -> str:
@@ -27,7 +29,7 @@ class TestParameters(testtools.TestCase):
     ) -> list[tuple[str, Any, Any]]:
         return shown(
             stack_changes.compare_parameters(
-                before, after, template(parameters=types)
+                before, after, PUBLIC, template(parameters=types)
             )
         )
 
@@ -61,12 +63,16 @@ class TestParameters(testtools.TestCase):
     def test_json_is_compared_by_its_fields(self) -> None:
         self.assertEqual(
             [
-                ("parameters.conf.admin_password", *HIDDEN),
+                ("parameters.conf.a.b", "old", "new"),
                 ("parameters.conf.size", 1, 2),
+                ("parameters.other", *HIDDEN),
             ],
             self.changes(
-                {"conf": '{"admin_password": "old", "size": 1}'},
-                {"conf": {"admin_password": "new", "size": 2}},
+                {
+                    "conf": '{"a": {"b": "old"}, "size": 1}',
+                    "other": {"size": 1},
+                },
+                {"conf": {"a": {"b": "new"}, "size": 2}, "other": {"size": 2}},
                 conf={"type": "json"},
             ),
         )
@@ -77,8 +83,8 @@ class TestParameters(testtools.TestCase):
             [
                 ("parameters.fresh", None, "***"),
                 ("parameters.nfv", *HIDDEN),
-                ("parameters.stored", *HIDDEN),
                 ("parameters.shown", "1", "2"),
+                ("parameters.stored", *HIDDEN),
             ],
             self.changes(
                 {"nfv": "******", "stored": "******", "shown": 1},
@@ -93,10 +99,31 @@ class TestParameters(testtools.TestCase):
             ),
         )
 
+    def test_parameters_that_are_not_declared(self) -> None:
+        self.assertEqual(
+            [("parameters.ki", *HIDDEN), ("parameters.opc", None, "***")],
+            self.changes({"ki": "1"}, {"ki": "2", "opc": "3"}),
+        )
+
+    def test_the_elements_of_a_vnfd(self) -> None:
+        def nfv(image: str, key: str) -> dict[str, Any]:
+            vdu = {"vcImageId": image, "password": key}
+            return {"nfv": {"VDU": {"web": vdu}, "ki": key}}
+
+        self.assertEqual(
+            [
+                ("parameters.nfv.VDU.web.password", *HIDDEN),
+                ("parameters.nfv.VDU.web.vcImageId", "a", "b"),
+                ("parameters.nfv.ki", *HIDDEN),
+            ],
+            self.changes(nfv("a", "1"), nfv("b", "2"), nfv={"type": "json"}),
+        )
+
     def test_a_parameter_that_was_not_hidden_before(self) -> None:
         found = stack_changes.compare_parameters(
             {"key": "1"},
             {"key": "2"},
+            ["key"],
             template(parameters={"key": {"type": "string"}}),
             template(parameters={"key": {"hidden": True}}),
         )
@@ -121,11 +148,11 @@ class TestTemplates(testtools.TestCase):
         )
         self.assertEqual(
             [
-                ("template.conditions.c", 1, 2),
-                ("template.outputs.o.value", 1, 2),
+                ("template.conditions.c", *HIDDEN),
+                ("template.outputs.o.value", *HIDDEN),
                 ("template.resources.a.type", "X", "Y"),
-                ("template.parameters.key", *HIDDEN),
-                ("template.parameters.size.default", 1, 2),
+                ("template.parameters.key.default", *HIDDEN),
+                ("template.parameters.size.default", *HIDDEN),
             ],
             shown(stack_changes.compare_templates(before, after, "template")),
         )
