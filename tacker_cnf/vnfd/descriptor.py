@@ -6,7 +6,7 @@ from pathlib import Path
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.vnfd import flavours, identity, nodes, topology
+from tacker_cnf.vnfd import code_files, flavours, identity, nodes, topology
 from tacker_cnf.vnfd.definitions import Definitions, Reader
 from tacker_cnf.vnfd.limits import Limits
 from tacker_cnf.vnfd.model import (
@@ -68,6 +68,9 @@ def read(
         default_flavour=_default_flavour(vnf, flavour_topologies),
         software_images=_images(flavour_topologies, tree),
         files=tuple(sorted(files)),
+        named_files=code_files.named_by_vnfd(
+            flavour_topologies.values(), read_flavours, tree
+        ),
         **identity.identity_of(vnf),
         **identity.modifiable_of(vnf),
     )

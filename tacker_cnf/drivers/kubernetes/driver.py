@@ -63,6 +63,7 @@ from tacker_cnf.lcm.change import ALL, Change, State
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.runtime.retry_policy import RetryPolicy
+from tacker_cnf.scripts.limits import ScriptLimits, limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
@@ -85,6 +86,7 @@ class KubernetesDriver:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._all = conf
         self._conf = conf.kubernetes
+        self._script_limits = limits_of(conf)
         self._checks = VimChecks(conf, self._conf)
         self._ssrf_policy = SsrfPolicy.of_vims(conf)
         self._pool = ClusterPool(
@@ -108,7 +110,7 @@ class KubernetesDriver:
             cluster = self._pool.connect(connection, retry_policy)
             # credentials for single namespaces are valid too
             with contextlib.suppress(Forbidden):
-                cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
+                cluster.latest_version(cluster.kind("v1", "Namespace"), None)
 
     def plan(
         self, task: InfraTask, observed: ObservedObjects | None = None
@@ -118,7 +120,7 @@ class KubernetesDriver:
             vim_connection.check_endpoints(
                 self._ssrf_policy, task.vim_connections
             )
-            _check_request(task)
+            _check_request(task, self._script_limits)
         rendered = _render(task)
         assignment = cluster_assignment.assign_clusters(task)
         _check_singletons(rendered)
@@ -386,11 +388,11 @@ def _coordinate(
                 scripts.run(vnfc, address, found)
 
 
-def _check_request(task: InfraTask) -> None:
+def _check_request(task: InfraTask, limits: ScriptLimits) -> None:
     parameters.check_names(task, PARAMETERS)
     change = task.change
     if task.current_package:
-        coordination.check(task)
+        coordination.check(task, limits)
     if (
         change.replace
         and parameters.read(change.parameters, HealParameters).all

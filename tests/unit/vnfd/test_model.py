@@ -56,6 +56,7 @@ class TestDefaults(testtools.TestCase):
             "metadata": {},
             "software_images": (),
             "files": (),
+            "named_files": None,
             "tree_digest": None,
         }
         vnfd = Vnfd(**required)
