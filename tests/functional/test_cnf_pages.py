@@ -202,7 +202,6 @@ class TestHostileCluster(testtools.TestCase):
         bodies: tuple[Any, ...] = (
             [],
             {},
-            {"items": []},
             {"metadata": {}, "items": [1]},
         )
         for body in bodies:

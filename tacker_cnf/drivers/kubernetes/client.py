@@ -63,8 +63,8 @@ class _ListMeta(msgspec.Struct, frozen=True):
 class _Page(msgspec.Struct, frozen=True):
     """A page of a list."""
 
-    metadata: _ListMeta
     items: list[Object] | None
+    metadata: _ListMeta = _ListMeta()
 
 
 class Cluster:

@@ -63,7 +63,7 @@ from tacker_cnf.lcm.change import ALL, Change, State
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.runtime.retry_policy import RetryPolicy
-from tacker_cnf.scripts.limits import ScriptLimits, limits_of
+from tacker_cnf.scripts.limits import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
@@ -86,7 +86,6 @@ class KubernetesDriver:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._all = conf
         self._conf = conf.kubernetes
-        self._script_limits = limits_of(conf)
         self._checks = VimChecks(conf, self._conf)
         self._ssrf_policy = SsrfPolicy.of_vims(conf)
         self._pool = ClusterPool(
@@ -120,7 +119,7 @@ class KubernetesDriver:
             vim_connection.check_endpoints(
                 self._ssrf_policy, task.vim_connections
             )
-            _check_request(task, self._script_limits)
+            _check_request(task, self._all)
         rendered = _render(task)
         assignment = cluster_assignment.assign_clusters(task)
         _check_singletons(rendered)
@@ -388,11 +387,11 @@ def _coordinate(
                 scripts.run(vnfc, address, found)
 
 
-def _check_request(task: InfraTask, limits: ScriptLimits) -> None:
+def _check_request(task: InfraTask, conf: cfg.ConfigOpts) -> None:
     parameters.check_names(task, PARAMETERS)
     change = task.change
     if task.current_package:
-        coordination.check(task, limits)
+        coordination.check(task, limits_of(conf))
     if (
         change.replace
         and parameters.read(change.parameters, HealParameters).all
