@@ -4,7 +4,11 @@ import testtools
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from tacker_cnf import conf as configuration
+from tacker_cnf.drivers.openstack.driver import OpenstackDriver
 from tacker_cnf.mgmt_drivers.cluster import host_keys
+from tacker_cnf.mgmt_drivers.cluster.host_keys import HostKeyPolicy
+from tacker_cnf.mgmt_drivers.kubernetes_cluster import HOST_KEYS_OPTION
 
 ED25519, OTHER, ECDSA = (
     key.public_key()
@@ -29,6 +33,14 @@ def console(*keys: str) -> str:
         "-----BEGIN SSH HOST KEY KEYS-----\r\n"
         f"{lines}-----END SSH HOST KEY KEYS-----\r\nnode login: "
     )
+
+
+class TestOption(testtools.TestCase):
+    def test_verified_keys_are_required_by_default(self) -> None:
+        conf = configuration.load(["--config-dir", "."])
+        options = OpenstackDriver(conf).script_options
+        policy = HostKeyPolicy(options[HOST_KEYS_OPTION])
+        self.assertIs(HostKeyPolicy.REQUIRED, policy)
 
 
 class TestConsole(testtools.TestCase):
