@@ -22,7 +22,8 @@
         VnfdNotUsable, IncompatibleVnfd, IdempotencyKeyReused, ScriptFailed,
         VimPolicyViolation,
         InfraError (VimUnreachable (VimUnavailable), VimRejected, NotReady),
-        RemoteFailed (RemoteUnreachable, HostKeyChanged, LoginRejected)
+        RemoteFailed (RemoteUnreachable, HostKeyChanged, HostKeyUnknown,
+        LoginRejected)
       Unavailable                  503
         PeerFailed (PeerUnreachable)
       LeaseLost                    500, inside the conductor only
@@ -268,6 +269,10 @@ class RemoteUnreachable(RemoteFailed):
 
 class HostKeyChanged(RemoteFailed):
     """The SSH host key of a machine of the VNF has changed."""
+
+
+class HostKeyUnknown(RemoteFailed):
+    """The SSH host key of a machine of the VNF is not known."""
 
 
 class LoginRejected(RemoteFailed):

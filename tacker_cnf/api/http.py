@@ -364,18 +364,12 @@ def _authorize(rule: str) -> None:
 
     :raises Forbidden: the policy does not allow the client this request
     """
-    enforcer = pecan.request.environ[ENFORCER]
     client = caller()
     own = client.owner
+    is_allowed = _policy_check(rule)
 
     def check(owner: Owner) -> None:
-        is_foreign = owner.project_id != own.project_id
-        target = {
-            "project_id": owner.project_id,
-            "user_id": owner.user_id,
-            "is_shared": is_foreign and not client.all_projects,
-        }
-        if not enforcer.enforce(rule, target, client):
+        if not is_allowed(owner):
             raise errors.Forbidden(
                 f"Policy {rule} does not allow this request."
             )
@@ -390,6 +384,33 @@ def _authorize(rule: str) -> None:
             check(owner)
 
     client.authorize = authorize
+
+
+def _policy_check(rule: str) -> Callable[[Owner], bool]:
+    """Return whether a policy allows the client a task, by the owner of the
+    resource.
+    """
+    enforcer = pecan.request.environ[ENFORCER]
+    client = caller()
+    own = client.owner
+
+    def is_allowed(owner: Owner) -> bool:
+        is_foreign = owner.project_id != own.project_id
+        target = {
+            "project_id": owner.project_id,
+            "user_id": owner.user_id,
+            "is_shared": is_foreign and not client.all_projects,
+        }
+        return bool(enforcer.enforce(rule, target, client))
+
+    return is_allowed
+
+
+def policy_check(task: str) -> Callable[[Owner], bool]:
+    """Return whether the policy of a task allows the client what the request
+    contains besides its own task, by the owner of the resource.
+    """
+    return _policy_check(policies.rule_of(task))
 
 
 def authorize_also(task: str) -> None:

@@ -121,6 +121,16 @@ _TASKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
         "Read a lifecycle operation.",
         (f"GET {_OP_OCC}",),
     ),
+    "vnf_lcm_op_occs:script_log": (
+        _MANAGER,
+        (
+            "Read the scriptLog of a lifecycle operation: the output of the "
+            "package's code, which may contain its input, with the "
+            "credentials of VIMs. For all other clients the operation has "
+            "none. The target has the project of the operation, and no user."
+        ),
+        (f"GET {_OP_OCC}", f"GET {_OP_OCCS}", f"POST {_OP_OCC}/fail"),
+    ),
     "vnf_lcm_op_occs:plan": (
         _READER,
         "Read the plan of a lifecycle operation.",
@@ -197,6 +207,16 @@ _TASKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
         "Upload the content of a VNF package.",
         (f"PUT {_CONTENT}",),
     ),
+    "vnf_packages:upload_code": (
+        f"{_MANAGER} or role:service",
+        (
+            "Upload the content of a VNF package that contains code: "
+            "management scripts, coordination scripts or user data, which "
+            "this service runs. For a package that the service fetches, the "
+            "request to fetch it decides."
+        ),
+        (f"PUT {_CONTENT}", f"POST {_CONTENT}/upload_from_uri"),
+    ),
     "vnf_packages:upload_from_uri": (
         _WRITER,
         "Have the service fetch the content of a VNF package.",
@@ -237,6 +257,26 @@ _TASKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
         _MANAGER,
         "Set what VNF packages may create on a VIM (extra.policy).",
         (f"POST {_VIMS}", f"PUT {_VIMS}/{{id}}"),
+    ),
+    "vims:inline": (
+        _WRITER,
+        (
+            "Name a VIM in the vimConnectionInfo of a request by its address "
+            "or credentials, rather than by the vimId of a registered VIM "
+            "alone, or plan this. The target is the VNF instance."
+        ),
+        (
+            f"PATCH {_INSTANCE}",
+            *(
+                f"POST {_INSTANCE}/{task}"
+                for task in (
+                    "instantiate",
+                    "change_flavour",
+                    "change_ext_conn",
+                    "change_vnfpkg",
+                )
+            ),
+        ),
     ),
     "vims:delete": (_WRITER, "Delete a VIM.", (f"DELETE {_VIMS}/{{id}}",)),
 }

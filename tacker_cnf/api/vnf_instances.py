@@ -127,6 +127,7 @@ class VnfInstances:
     ) -> VnfPlan | None:
         """Modify a VNF instance."""
         preconditions = preconditions_from_request()
+        _authorize_inline_vims(body)
         if http.is_dry_run():
             return self._plans.plan_modification(
                 http.caller(), instance_id, body
@@ -154,6 +155,7 @@ class VnfInstances:
     ) -> VnfPlan | None:
         """Start an operation, or return its plan if it is a dry run."""
         preconditions = preconditions_from_request()
+        _authorize_inline_vims(body)
         if http.is_dry_run():
             return self._plans.plan(http.caller(), instance_id, op, body)
         op_occ_id = self._operations.start(
@@ -208,6 +210,20 @@ _TASK_HANDLERS: Final = {
     task: _task_handler(task, operation)
     for task, operation in registry.INSTANCE_TASKS.items()
 }
+
+
+def _authorize_inline_vims(body: SolType) -> None:
+    """Check the policy of naming a VIM by its address or credentials, if a
+    request does.
+
+    :raises Forbidden: the policy does not allow the client this request
+    """
+    connections = getattr(body, "vim_connection_info", None) or {}
+    if any(
+        connection and (connection.interface_info or connection.access_info)
+        for connection in connections.values()
+    ):
+        http.authorize_also("vims:inline")
 
 
 def _to_response(instance: VnfInstance, base: str) -> VnfInstance:

@@ -1,6 +1,9 @@
 """/vnflcm/v2/vnf_lcm_op_occs (SOL003 5.4.12 to 5.4.17)."""
 
+from collections.abc import Callable
 from typing import Any, Final
+
+import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.api import (
@@ -11,6 +14,7 @@ from tacker_cnf.api import (
     query,
 )
 from tacker_cnf.api.conditional_requests import preconditions_from_request
+from tacker_cnf.context import Owner
 from tacker_cnf.lcm import plan_text
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.lcm.vnf_plan import VnfPlan
@@ -66,13 +70,12 @@ class VnfLcmOpOccs:
     def get_all(self) -> list[dict[str, Any]]:
         """List lifecycle operations."""
         list_query = query.from_request(_LIST_DEFINITION)
-        base = http.base_url()
+        to_response = _response_builder()
         with self._operations.find(
             http.caller(), list_query.db_query
         ) as found:
             return list_query.build_page(
-                (position, _to_response(op_occ, base))
-                for position, op_occ in found
+                (position, to_response(op_occ)) for position, op_occ in found
             )
 
     @http.endpoint(
@@ -84,9 +87,7 @@ class VnfLcmOpOccs:
     def get(self, op_occ_id: str) -> Any:
         """Read a lifecycle operation."""
         op_occ, tag = self._operations.get(http.caller(), op_occ_id)
-        return conditional_requests.respond(
-            tag, _to_response(op_occ, http.base_url())
-        )
+        return conditional_requests.respond(tag, _response_builder()(op_occ))
 
     @http.endpoint(
         200, rule="vnf_lcm_op_occs:plan", render=plan_text.render_executed
@@ -121,7 +122,7 @@ class VnfLcmOpOccs:
         op_occ = self._operations.fail(
             http.caller(), op_occ_id, preconditions_from_request()
         )
-        return _to_response(op_occ, http.base_url())
+        return _response_builder()(op_occ)
 
     @http.endpoint(202, rule="vnf_lcm_op_occs:cancel", **_TASK)
     def post_cancel(self, op_occ_id: str, body: CancelMode) -> None:
@@ -134,6 +135,19 @@ class VnfLcmOpOccs:
         )
 
 
-def _to_response(op_occ: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
-    """Return an operation as a response shows it: with its links."""
-    return links.with_op_occ_links(op_occ, base)
+def _response_builder() -> Callable[[VnfLcmOpOcc], VnfLcmOpOcc]:
+    """Return what converts an operation to the one that the response shows,
+    and that a filter of the request compares: with its links, and without its
+    scriptLog if the policy does not allow the client to read it.
+    """
+    base = http.base_url()
+    may_read_log = http.policy_check("vnf_lcm_op_occs:script_log")
+
+    def to_response(op_occ: VnfLcmOpOcc) -> VnfLcmOpOcc:
+        if op_occ.script_log is not None and not may_read_log(
+            Owner(op_occ.project_id, None)
+        ):
+            op_occ = msgspec.structs.replace(op_occ, script_log=None)
+        return links.with_op_occ_links(op_occ, base)
+
+    return to_response

@@ -16,7 +16,11 @@ from tacker_cnf.api import (
 )
 from tacker_cnf.api.conditional_requests import preconditions_from_request
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
-from tacker_cnf.services.packages import COMPARABLE, PackageService
+from tacker_cnf.services.packages import (
+    COMPARABLE,
+    OwnerCheck,
+    PackageService,
+)
 from tacker_cnf.sol.vnf_package import (
     CreateVnfPkgInfoRequest,
     UploadVnfPackageFromUriRequest,
@@ -127,7 +131,9 @@ class VnfPackages:
     )
     def put_content(self, package_id: str) -> None:
         """Upload the content of a VNF package: a CSAR."""
-        self._packages.onboard(http.caller(), package_id, *http.upload())
+        self._packages.onboard(
+            http.caller(), package_id, *http.upload(), _allows_code()
+        )
 
     @http.endpoint(
         202,
@@ -138,7 +144,9 @@ class VnfPackages:
         self, package_id: str, body: UploadVnfPackageFromUriRequest
     ) -> None:
         """Fetch the content of a VNF package from a URI."""
-        self._packages.request_upload(http.caller(), package_id, body)
+        self._packages.request_upload(
+            http.caller(), package_id, body, _allows_code()
+        )
 
     @http.endpoint(
         200,
@@ -202,6 +210,10 @@ class VnfPackages:
             http.caller(), package_id, path
         )
         return downloads.file_response(file, http.BINARY, content_id)
+
+
+def _allows_code() -> OwnerCheck:
+    return http.policy_check("vnf_packages:upload_code")
 
 
 def _definitions(package: UnpackedPackage) -> list[Path]:

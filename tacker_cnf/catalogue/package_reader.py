@@ -5,7 +5,13 @@ from pathlib import Path
 import msgspec
 from oslo_config import cfg
 
-from tacker_cnf.vnfd import csar, descriptor, signatures, tree_digest
+from tacker_cnf.vnfd import (
+    code_files,
+    csar,
+    descriptor,
+    signatures,
+    tree_digest,
+)
 from tacker_cnf.vnfd.csar import Artifact, Csar
 from tacker_cnf.vnfd.limits import Limits
 from tacker_cnf.vnfd.model import Vnfd
@@ -20,6 +26,8 @@ class ParsedPackage(msgspec.Struct, frozen=True, kw_only=True):
     """The VNFD, artifacts and signature of a package."""
 
     vnfd: Vnfd
+    #: its files that this service can run
+    code: tuple[str, ...]
     artifacts: tuple[Artifact, ...]
     signature: PackageSignature | None
 
@@ -56,11 +64,15 @@ class PackageReader:
         signature = self._signatures.verify_tree(tree, unpacked) or signature
         self._signatures.check_required(signature)
         vnfd = descriptor.read(tree, unpacked.entry_definitions, self._limits)
+        vnfd = code_files.with_listed(vnfd, unpacked.artifacts)
         vnfd = msgspec.structs.replace(
             vnfd, tree_digest=tree_digest.compute(tree)
         )
         return ParsedPackage(
-            vnfd=vnfd, artifacts=unpacked.artifacts, signature=signature
+            vnfd=vnfd,
+            code=code_files.find_code(vnfd, tree),
+            artifacts=unpacked.artifacts,
+            signature=signature,
         )
 
     def _unpack(

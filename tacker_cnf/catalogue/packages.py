@@ -3,7 +3,7 @@
 import datetime
 import functools
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -29,6 +29,8 @@ from tacker_cnf.vnfd.model import Vnfd
 
 #: number of parsed VNFDs that a process caches
 VNFD_CACHE_SIZE: Final = 256
+#: the policy by which clients may upload code
+UPLOAD_CODE: Final = "os_nfv_orchestration_api:vnf_packages:upload_code"
 
 
 class Packages:
@@ -42,13 +44,20 @@ class Packages:
         self._vnfd = functools.lru_cache(VNFD_CACHE_SIZE)(self._read_vnfd)
 
     def onboard(
-        self, package_id: str, source: BinaryIO, length: int | None
+        self,
+        package_id: str,
+        source: BinaryIO,
+        length: int | None,
+        *,
+        allows_code: bool,
     ) -> None:
         """Receive, verify and store the content of a package.
 
         Nothing is visible before the one transaction at the end, so there is
         nothing to recover after a crash.
 
+        :param allows_code: whether it may contain code
+        :raises Forbidden: it contains code
         :raises NotFound: the package was deleted meanwhile
         :raises WrongState: the package has got content meanwhile
         :raises Conflict: another package contains this VNFD
@@ -57,7 +66,10 @@ class Packages:
             valid
         """
         self._onboard_content(
-            source, length, lambda content: self._commit(package_id, content)
+            source,
+            length,
+            lambda content: self._commit(package_id, content),
+            allows_code=allows_code,
         )
 
     def onboard_fetched(
@@ -66,11 +78,15 @@ class Packages:
         source: BinaryIO,
         length: int | None,
         attempt: int,
+        *,
+        allows_code: bool,
     ) -> None:
         """Onboard content that was requested by its URL.
 
         :param attempt: number of the attempt; only the latest one may commit
+        :param allows_code: whether it may contain code
 
+        :raises Forbidden: it contains code
         :raises WrongState: the package was deleted, or there is a later
             attempt
         :raises VnfmError: as onboard does
@@ -82,6 +98,7 @@ class Packages:
             lambda: self._store.write(
                 None, packages.process_upload, package_id, attempt
             ),
+            allows_code=allows_code,
         )
 
     def import_package(
@@ -91,7 +108,8 @@ class Packages:
         user_data: dict[str, Any],
         project_id: str,
     ) -> None:
-        """Create and onboard a package of another catalogue for a project.
+        """Create and onboard a package of the NFVO for a project; it may
+        contain code.
 
         :raises Conflict: a package contains this VNFD
         :raises PayloadTooLarge: the package is too large
@@ -108,7 +126,7 @@ class Packages:
             package = empty_package(user_data, Owner(project_id, None))
             self._commit(package.id, content, package)
 
-        self._onboard_content(source, None, commit)
+        self._onboard_content(source, None, commit, allows_code=True)
 
     def _onboard_content(
         self,
@@ -116,6 +134,8 @@ class Packages:
         length: int | None,
         commit: Callable[[models.VnfPackage], None],
         on_received: Callable[[], None] = lambda: None,
+        *,
+        allows_code: bool,
     ) -> None:
         with self.content.incoming() as staged:
             archive = staged / "package.csar"
@@ -124,6 +144,8 @@ class Packages:
             )
             on_received()
             parsed = self._reader.read(archive, staged / "tree")
+            if parsed.code and not allows_code:
+                raise _code_forbidden(parsed.code)
             content.sync_to_disk(staged)
             with self.content.lock() as locked:
                 locked.store_content(staged, content_id)
@@ -203,6 +225,15 @@ class Packages:
 
 def _not_onboarded(vnfd_id: str) -> errors.VnfdNotUsable:
     return errors.VnfdNotUsable(f"No VNF package has the VNFD {vnfd_id}.")
+
+
+def _code_forbidden(code: Sequence[str]) -> errors.Forbidden:
+    more = f" and {len(code) - 1} more files" if len(code) > 1 else ""
+    return errors.Forbidden(
+        f"Policy {UPLOAD_CODE} does not allow this client to upload a VNF "
+        f"package that contains code: {code[0]:.200}{more}. A client that the "
+        "policy allows, such as a manager of the project, can upload it."
+    )
 
 
 def _commit(

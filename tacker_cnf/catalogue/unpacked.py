@@ -39,6 +39,7 @@ class UnpackedPackage:
             vnfd_id=self.vnfd.id,
             content_id=self.content_id,
             is_signed=self.is_signed,
+            named_files=self.vnfd.named_files,
             digest=self.vnfd.tree_digest,
         )
 

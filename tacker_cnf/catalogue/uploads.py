@@ -13,6 +13,7 @@ from tacker_cnf.catalogue.content import CHUNK_BYTES
 from tacker_cnf.catalogue.download_policy import DownloadPolicy
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.db import packages
+from tacker_cnf.db.packages import ClaimedUpload
 from tacker_cnf.db.session import Store
 from tacker_cnf.http_client import clients
 from tacker_cnf.http_client.exchange import ExchangeLimits
@@ -72,9 +73,9 @@ class Uploads:
         claimed = self._store.write(None, packages.claim_upload, package_id)
         if claimed is None:
             return
-        request, attempt = claimed
+        attempt = claimed.attempt
         try:
-            self._fetch(package_id, request, attempt, cancel_token)
+            self._fetch(package_id, claimed, cancel_token)
         except errors.Cancelled:
             self._store.write(
                 None, packages.release_upload, package_id, attempt
@@ -90,11 +91,11 @@ class Uploads:
     def _fetch(
         self,
         package_id: str,
-        request: Request,
-        attempt: int,
+        claimed: ClaimedUpload,
         cancel_token: CancelToken,
     ) -> None:
-        if attempt > MAX_ATTEMPTS:
+        request = claimed.request
+        if claimed.attempt > MAX_ATTEMPTS:
             raise errors.VnfmError(
                 f"{MAX_ATTEMPTS} conductors were lost while they fetched the "
                 "package; it is not tried again."
@@ -112,7 +113,8 @@ class Uploads:
                 package_id,
                 cast("BinaryIO", io.BufferedReader(source, CHUNK_BYTES)),
                 _length(response),
-                attempt,
+                claimed.attempt,
+                allows_code=claimed.allows_code,
             )
 
     @contextlib.contextmanager

@@ -94,6 +94,7 @@ def application(shared: Parts) -> "Wsgi":
     from tacker_cnf.notification.webhook_client import CallbackTester
     from tacker_cnf.services.operations import OperationService
     from tacker_cnf.services.packages import PackageService
+    from tacker_cnf.services.peer_slots import PeerSlots
     from tacker_cnf.services.plans import PlanService
     from tacker_cnf.services.subscriptions import SubscriptionService
     from tacker_cnf.services.vims import VimService
@@ -101,6 +102,7 @@ def application(shared: Parts) -> "Wsgi":
 
     base.precompile_types()
     conductors = rpc.ConductorClient(shared.transport)
+    peer_slots = PeerSlots(shared.conf)
     packages = packages_of(shared)
     onboarded: PackageSource = shared.catalogue
     if shared.conf.nfvo.endpoint:
@@ -137,8 +139,9 @@ def application(shared: Parts) -> "Wsgi":
                     shared.store, onboarded, shared.drivers, conductors
                 ),
                 LocalNfvo(shared.conf.nfvo.zones),
+                peer_slots,
             ),
-            vims=VimService(shared.store, shared.drivers),
+            vims=VimService(shared.store, shared.drivers, peer_slots),
             subscriptions=SubscriptionService(
                 shared.store,
                 CallbackTester(
@@ -146,6 +149,7 @@ def application(shared: Parts) -> "Wsgi":
                     SsrfPolicy.of_callbacks(shared.conf),
                     is_on=shared.conf.notification.test_callback,
                 ),
+                peer_slots,
             ),
         ),
     )

@@ -147,6 +147,7 @@ class ManagementScripts:
                 instance,
                 vim_connection_info=dict(run.vims.resolved_connections),
             )
+        named = self._limits.named_files(run.package.code)
         return ScriptInput(
             operation=_hook(run, phase),
             vnf_lcm_op_occ_id=run.op_occ.id,
@@ -157,6 +158,7 @@ class ManagementScripts:
             package_dir="",
             state_dir=str(self._limits.state / run.instance.id),
             vnfd_id=run.package.vnfd.id,
+            named_files=None if named is None else tuple(named),
             new_vnfd_id=run.next_package.vnfd.id if run.next_package else None,
             timeout=timeout,
             driver_options=run.vims.driver.script_options,

@@ -17,6 +17,15 @@ OPTIONS = (
         help="Number of concurrent requests of a process.",
     ),
     cfg.IntOpt(
+        "max_peer_requests",
+        default=8,
+        min=1,
+        help="Maximum number of concurrent requests of a process that wait "
+        "for a VIM or a subscriber: registrations and changes of VIMs, dry "
+        "runs, and tests of callbacks; at most half of threads. Further ones "
+        "are rejected with 503, and all other requests find a thread.",
+    ),
+    cfg.IntOpt(
         "keepalive_timeout",
         default=90,
         min=1,

@@ -54,6 +54,30 @@ OPTIONS = (
         "rule of the VNFD forbids it; a heal begins with the current zone. "
         "Empty: the operation fails.",
     ),
+    cfg.StrOpt(
+        "ssh_host_keys",
+        default="required",
+        choices=[
+            (
+                "required",
+                (
+                    "It has to present the host key that Nova reports: in "
+                    "the server's metadata ssh_host_key, or on its console, "
+                    "where cloud-init prints it."
+                ),
+            ),
+            (
+                "trust_on_first_use",
+                (
+                    "Any host key is accepted: another machine on the way "
+                    "gets the password and all commands."
+                ),
+            ),
+        ],
+        help="How the management driver kubernetes_cluster verifies a new VM "
+        "when it first connects to it by SSH. Afterwards the VM has to "
+        "present the same host key in either case.",
+    ),
     cfg.BoolOpt(
         "heal_whole_all",
         default=False,

@@ -22,6 +22,15 @@ OPTIONS = (
         "of another package fails. Modules of this service that replace "
         "scripts of the reference implementation always run.",
     ),
+    cfg.BoolOpt(
+        "unlisted_files",
+        default=False,
+        help="Whether a request may have any Python file of a VNF package "
+        "run, as user data or to coordinate. False: only those that the VNFD "
+        "(as an artifact of a node), TOSCA.meta or the manifest names. True "
+        "is for packages, such as those made for OpenStack Tacker, that name "
+        "none of their files.",
+    ),
     cfg.StrOpt(
         "isolation",
         default="bubblewrap",

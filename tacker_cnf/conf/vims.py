@@ -39,7 +39,7 @@ OPTIONS = (
         default=4,
         min=1,
         help="Maximum number of VIMs of a type that a process checks "
-        "concurrently; further registrations are rejected with 503. Each "
-        "check occupies one of [api] threads.",
+        "concurrently; further registrations are rejected with 503. [api] "
+        "max_peer_requests limits those of all types.",
     ),
 )

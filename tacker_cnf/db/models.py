@@ -127,6 +127,8 @@ class VnfPackage(Shareable, Base):
     upload: orm.Mapped[UploadVnfPackageFromUriRequest | None] = (
         orm.mapped_column(SecretJson(UploadVnfPackageFromUriRequest))
     )
+    #: whether the client that requests it may upload a package with code
+    upload_allows_code: orm.Mapped[bool | None] = orm.mapped_column(sa.Boolean)
     #: the number of the attempt to fetch it (fencing token)
     upload_attempt: orm.Mapped[int | None] = orm.mapped_column(sa.Integer)
     onboarding_failure_details: orm.Mapped[ProblemDetails | None] = (

@@ -1,7 +1,7 @@
 """VNF packages (SOL003 10.5.2.2)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -58,6 +58,16 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "project_id": Row.project_id,
     "is_public": Row.is_public,
 }
+
+
+class ClaimedUpload(NamedTuple):
+    """An attempt to fetch a package."""
+
+    request: UploadVnfPackageFromUriRequest
+    #: its number
+    attempt: int
+    #: whether the client may upload a package with code
+    allows_code: bool
 
 
 def add(session: orm.Session, package: Row) -> None:
@@ -262,6 +272,7 @@ def onboard(
             operational_state=OperationalState.ENABLED,
             onboarding_failure_details=None,
             upload=None,
+            upload_allows_code=None,
             upload_attempt=None,
             **values,
         )
@@ -309,9 +320,12 @@ def begin_upload(
     session: orm.Session,
     package_id: str,
     upload: UploadVnfPackageFromUriRequest,
+    *,
+    allows_code: bool,
 ) -> None:
     """Record the URI from which to fetch a package.
 
+    :param allows_code: whether the client may upload a package with code
     :raises WrongState: it has content already, or is being fetched
     """
     statement = (
@@ -324,6 +338,7 @@ def begin_upload(
             onboarding_state=OnboardingState.UPLOADING,
             onboarding_failure_details=None,
             upload=upload,
+            upload_allows_code=allows_code,
             upload_attempt=0,
         )
     )
@@ -344,10 +359,8 @@ def list_uploads(session: orm.Session) -> Sequence[str]:
 
 def claim_upload(
     session: orm.Session, package_id: str
-) -> tuple[UploadVnfPackageFromUriRequest, int] | None:
-    """Start to fetch a package; return the request and the number of the
-    attempt. None: it is not to be fetched.
-    """
+) -> ClaimedUpload | None:
+    """Start to fetch a package; None: it is not to be fetched."""
     package = session.get(Row, package_id, with_for_update=True)
     if (
         package is None
@@ -358,7 +371,9 @@ def claim_upload(
     attempt = (package.upload_attempt or 0) + 1
     package.onboarding_state = OnboardingState.UPLOADING
     package.upload_attempt = attempt
-    return package.upload, attempt
+    return ClaimedUpload(
+        package.upload, attempt, bool(package.upload_allows_code)
+    )
 
 
 def release_upload(
@@ -415,6 +430,7 @@ def fail_upload(
             onboarding_state=OnboardingState.CREATED,
             onboarding_failure_details=problem,
             upload=None,
+            upload_allows_code=None,
             upload_attempt=None,
         )
     )

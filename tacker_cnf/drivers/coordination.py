@@ -4,6 +4,7 @@ for each VNFC that it has changed on the VIM.
 
 import dataclasses
 import pickle
+import posixpath
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.secret_masking import SecretMasker
 from tacker_cnf.lcm.shown_names import ADDITIONAL_PARAMS, ShownNames
 from tacker_cnf.scripts import protocol, runner
-from tacker_cnf.scripts.limits import limits_of
+from tacker_cnf.scripts.limits import ScriptLimits, limits_of
 from tacker_cnf.scripts.protocol import ScriptProtocol
 from tacker_cnf.scripts.runner import ScriptCallbacks, ScriptRun
 from tacker_cnf.scripts.workdir import Workspace
@@ -52,22 +53,34 @@ class CoordinationParameters(msgspec.Struct, frozen=True, kw_only=True):
     vdu_params: tuple[VduParameters, ...] = ()
 
 
-def check(task: InfraTask) -> None:
-    """Check that each package has the script named for it.
+def check(task: InfraTask, limits: ScriptLimits) -> None:
+    """Check that each package has the script named for it, and that it runs.
 
-    :raises InvalidParameters: a script is not found
+    :raises InvalidParameters: a script is not found, or may not run
     """
     params = parameters.read(task.change.parameters, CoordinationParameters)
-    scripts = (
-        ("new", params.new, task.package),
-        ("old", params.old, task.current_package),
-    )
-    for which, name, package in scripts:
-        if name and package and find_file(package.path, name) is None:
-            raise errors.InvalidParameters(
-                f"additionalParams.lcm-operation-coordinate-{which}-vnf: the "
-                f"VNF package of VNFD {package.vnfd.id} has no file {name!r}."
+    packages = {"new": task.package, "old": task.current_package}
+    for which, package in packages.items():
+        name = _path(params, which)
+        if not name or package is None:
+            continue
+        objection = limits.find_objection(package.code, name)
+        if find_file(package.path, name) is None:
+            objection = (
+                f"the VNF package of VNFD {package.vnfd.id} has no file "
+                f"{name!r}."
             )
+        if objection:
+            raise errors.InvalidParameters(
+                f"additionalParams.lcm-operation-coordinate-{which}-vnf: "
+                f"{objection}"
+            )
+
+
+def _path(params: CoordinationParameters, which: str) -> str | None:
+    """Return the path of a script in its package; None: there is none."""
+    name = getattr(params, which)
+    return posixpath.normpath(name) if name else None
 
 
 def scripts(task: InfraTask) -> dict[str, str]:
@@ -95,7 +108,7 @@ class Coordination:
         self._params = parameters.read(
             task.change.parameters, CoordinationParameters
         )
-        self._script = getattr(self._params, self._which)
+        self._script = _path(self._params, self._which)
 
     @property
     def has_script(self) -> bool:
@@ -127,11 +140,13 @@ class Coordination:
             dataclasses.replace(self._limits, timeout=timeout),
             context.cancel_token,
             ScriptCallbacks(save=context.save_log),
+            requested_file=self._script,
         )
 
     def _script_run(
         self, workspace: Workspace, script_input: Mapping[str, Any]
     ) -> ScriptRun[bool]:
+        assert self._script is not None  # has_script
         path = workspace.package_dirs[0] / self._script
         script = self._task.package.path / self._script
         uses_pickle = protocol.detect_protocol(script) is ScriptProtocol.PICKLE

@@ -20,11 +20,15 @@ from tacker_cnf import errors
 from tacker_cnf.lcm.operations.heal import Heal
 from tacker_cnf.lcm.script_output import ProvidedVim
 from tacker_cnf.mgmt_drivers.base import MgmtDriver
-from tacker_cnf.mgmt_drivers.cluster import haproxy, snapshots
+from tacker_cnf.mgmt_drivers.cluster import haproxy, snapshots, vim_clients
 from tacker_cnf.mgmt_drivers.cluster import (
     installation_parameters as installation_param,
 )
 from tacker_cnf.mgmt_drivers.cluster.api import Api
+from tacker_cnf.mgmt_drivers.cluster.host_keys import (
+    HostKeyPolicy,
+    HostKeys,
+)
 from tacker_cnf.mgmt_drivers.cluster.installation import NodeInstaller
 from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, Memory
 from tacker_cnf.mgmt_drivers.cluster.node_join import NodeJoin
@@ -42,6 +46,8 @@ from tacker_cnf.sol.vnf_instance import VnfInstance
 #: share of the hook's timeout after which the script fails with an error of
 #: its own, before it is killed without one
 DEADLINE_SHARE: Final = 0.95
+#: option of [openstack]
+HOST_KEYS_OPTION: Final = "ssh_host_keys"
 #: path on a master of the certificate of the cluster's CA
 CA_PATH: Final = "/etc/kubernetes/pki/ca.crt"
 #: prefix of the VIM's name if the request has none
@@ -159,8 +165,21 @@ class _HookRun:
             self._parameter_values, package
         )
         self._vim_name = self._get_vim_name()
-        self._script = installation_param.script(self._parameters, package)
-        self._ssh_pool = SshPool(self._parameters, self.memory, self._deadline)
+        self._script = installation_param.script(
+            self._parameters, package, script_input.named_files
+        )
+        host_keys = HostKeys(
+            HostKeyPolicy(
+                script_input.driver_options.get(
+                    HOST_KEYS_OPTION, HostKeyPolicy.REQUIRED
+                )
+            ),
+            lambda: vim_clients.nova(self._instance, self._deadline),
+            self._deadline,
+        )
+        self._ssh_pool = SshPool(
+            self._parameters, self.memory, host_keys, self._deadline
+        )
         self._task = Task(
             self._parameters,
             self.memory,

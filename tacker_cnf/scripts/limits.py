@@ -2,8 +2,9 @@
 
 import dataclasses
 import enum
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Final
 
 from oslo_config import cfg
 
@@ -11,6 +12,7 @@ from tacker_cnf.db import keys
 from tacker_cnf.scripts.isolation import Isolation
 from tacker_cnf.scripts.package_code import PackageCode
 from tacker_cnf.temporary_directories import TemporaryDirectories
+from tacker_cnf.vnfd import code_files
 
 
 class RunPolicy(enum.StrEnum):
@@ -23,6 +25,8 @@ class RunPolicy(enum.StrEnum):
 
 #: in network_packages: all packages
 ANY_PACKAGE = "*"
+#: maximum number of files in an error
+MAX_NAMES: Final = 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,6 +53,8 @@ class ScriptLimits:
     #: of each process
     max_cpu_seconds: int = 0
     run: RunPolicy = RunPolicy.SIGNED
+    #: whether a request may name a file that the package does not name
+    unlisted_files: bool = False
     isolation: Isolation = Isolation.BUBBLEWRAP
     #: SHA-256 of packages whose code may use the network
     network_packages: frozenset[str] = frozenset()
@@ -76,8 +82,44 @@ class ScriptLimits:
             values["NPROC"] = self.max_processes
         return {name: value for name, value in values.items() if value}
 
-    def find_objection(self, package: PackageCode) -> str | None:
-        """Return why the code of a package does not run, or None."""
+    def find_objection(
+        self, package: PackageCode, requested_file: str | None = None
+    ) -> str | None:
+        """Return why the code of a package does not run, or None.
+
+        :param requested_file: the file that a request names, if it does
+        """
+        return self._find_package_objection(package) or (
+            self._find_file_objection(package, requested_file)
+            if requested_file is not None
+            else None
+        )
+
+    def named_files(self, package: PackageCode) -> Collection[str] | None:
+        """Return the files of a package that a request may name to be run;
+        None: all.
+        """
+        return None if self.unlisted_files else package.named_files
+
+    def _find_file_objection(
+        self, package: PackageCode, file: str
+    ) -> str | None:
+        named = self.named_files(package)
+        if file.endswith(code_files.SUFFIX) and (
+            named is None or file in named
+        ):
+            return None
+        names = sorted(
+            name for name in named or () if name.endswith(code_files.SUFFIX)
+        )
+        return (
+            f"{file!r} may not run: it has to be a Python file "
+            f"({code_files.SUFFIX}) that the VNFD, TOSCA.meta or the manifest "
+            f"of the VNF package of VNFD {package.vnfd_id} names. It names "
+            f"{', '.join(names[:MAX_NAMES]) or 'none'}."
+        )
+
+    def _find_package_objection(self, package: PackageCode) -> str | None:
         if self.run is RunPolicy.ALL:
             return None
         if self.run is RunPolicy.NONE:
@@ -118,6 +160,7 @@ def limits_of(conf: cfg.ConfigOpts) -> ScriptLimits:
         max_open_files=options.max_open_files,
         max_cpu_seconds=options.max_cpu_seconds,
         run=RunPolicy(options.run),
+        unlisted_files=options.unlisted_files,
         isolation=Isolation(options.isolation),
         network_packages=frozenset(
             name.lower() for name in options.network_packages

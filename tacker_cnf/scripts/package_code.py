@@ -1,6 +1,7 @@
 """The code of a VNF package, as the processes of scripts get it."""
 
 import dataclasses
+from collections.abc import Collection
 from pathlib import Path
 
 from oslo_log import log
@@ -22,6 +23,8 @@ class PackageCode:
     content_id: str
     #: whether a valid signature covers all files of the package
     is_signed: bool = False
+    #: the files that its VNFD, TOSCA.meta or manifest names; None: not recorded
+    named_files: Collection[str] | None = None
     #: digest of all its files when it was onboarded; None: not recorded
     digest: str | None = None
 

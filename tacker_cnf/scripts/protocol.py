@@ -66,6 +66,9 @@ class ScriptInput(SolType):
     #: directory of the package of the new VNFD, if the request names one
     new_package_dir: str | None = None
     new_vnfd_id: str | None = None
+    #: the files of the package of the script that a request may name to be
+    #: run; None: all
+    named_files: tuple[str, ...] | None = None
     #: seconds after which the script is killed
     timeout: float
     #: the options of the driver of the VNF's VIMs: of a CNF those of

@@ -116,12 +116,14 @@ def execute(
     cancel_token: CancelToken,
     callbacks: ScriptCallbacks,
     *,
+    requested_file: str | None = None,
     is_own_code: bool = False,
     state: Path | None = None,
 ) -> Output:
     """Run a script of the first one of packages and return its output.
 
     :param build_run: builds the run for the directories that the script sees
+    :param requested_file: the file that runs, if a request named it
     :param is_own_code: whether a module of the product runs, which may use the
         network
     :param state: directory that the script may write to
@@ -129,7 +131,7 @@ def execute(
         not valid, or it cannot be isolated, or may not run, or a package has
         changed since it was onboarded
     """
-    objection = limits.find_objection(packages[0])
+    objection = limits.find_objection(packages[0], requested_file)
     if objection and not is_own_code:
         raise errors.ScriptFailed(objection)
     for package in packages:

@@ -1,7 +1,7 @@
 """VNF packages: create, onboard, enable, read, delete (SOL003 clause 10)."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -11,7 +11,14 @@ from tacker_cnf.catalogue.download_policy import DownloadPolicy
 from tacker_cnf.catalogue.packages import Packages, empty_package
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.context import Owner, RequestContext
-from tacker_cnf.db import idempotency, listing, models, packages, sharing
+from tacker_cnf.db import (
+    idempotency,
+    listing,
+    models,
+    packages,
+    scope,
+    sharing,
+)
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
     Session,
@@ -33,6 +40,8 @@ from tacker_cnf.sol.vnf_package import (
 
 #: attributes that the database can compare
 COMPARABLE: Final = listing.comparable(packages.COLUMNS)
+#: whether a policy allows the client something, by the owner of the resource
+OwnerCheck = Callable[[Owner], bool]
 
 
 class PackageService:
@@ -131,9 +140,12 @@ class PackageService:
         package_id: str,
         source: BinaryIO,
         length: int | None,
+        allows_code: OwnerCheck,
     ) -> None:
         """Receive, verify and store the content of a package.
 
+        :param allows_code: whether the client may upload a package with code
+        :raises Forbidden: it contains code, and the client may not upload it
         :raises NotFound: there is no such package
         :raises WrongState: the package has content already
         :raises Conflict: another package contains this VNFD
@@ -141,17 +153,21 @@ class PackageService:
         :raises InvalidPackage: the CSAR, its signature or its VNFD is not
             valid
         """
-        self._store.read(context, _check_empty, package_id)
-        self._catalogue.onboard(package_id, source, length)
+        owner = self._store.read(context, _check_empty, package_id)
+        self._catalogue.onboard(
+            package_id, source, length, allows_code=allows_code(owner)
+        )
 
     def request_upload(
         self,
         context: RequestContext,
         package_id: str,
         request: UploadVnfPackageFromUriRequest,
+        allows_code: OwnerCheck,
     ) -> None:
         """Request that a conductor fetches the content of a package.
 
+        :param allows_code: whether the client may upload a package with code
         :raises Forbidden: the configuration does not allow the URL
         :raises BadRequest: the URL is not valid, or the authType is not
             supported
@@ -162,7 +178,9 @@ class PackageService:
         if request.auth_type == AuthType.OAUTH2_CLIENT_CREDENTIALS:
             raise errors.BadRequest("authType: only BASIC is supported.")
         self._policy.check(request.address_information)
-        self._store.write(context, _begin_upload, package_id, request)
+        self._store.write(
+            context, _begin_upload, package_id, request, allows_code
+        )
         self._rpc.fetch(package_id)
 
     def get_csar(
@@ -244,15 +262,24 @@ def _get(session: Session, package_id: str, client: Owner) -> VnfPkgInfo:
     return _to_info(attributes)
 
 
-def _check_empty(session: Session, package_id: str) -> None:
-    packages.check_empty(packages.get(session, package_id))
+def _check_empty(session: Session, package_id: str) -> Owner:
+    """Check that a package has no content; return its owner."""
+    package = packages.get(session, package_id)
+    packages.check_empty(package)
+    return scope.owner_of(package)
 
 
 def _begin_upload(
-    session: Session, package_id: str, request: UploadVnfPackageFromUriRequest
+    session: Session,
+    package_id: str,
+    request: UploadVnfPackageFromUriRequest,
+    allows_code: OwnerCheck,
 ) -> None:
-    packages.get(session, package_id)  # the client may use it
-    packages.begin_upload(session, package_id, request)
+    # read first: the client may use it
+    owner = scope.owner_of(packages.get(session, package_id))
+    packages.begin_upload(
+        session, package_id, request, allows_code=allows_code(owner)
+    )
 
 
 def _modify(

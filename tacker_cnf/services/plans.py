@@ -39,6 +39,7 @@ from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.scripts import compat
 from tacker_cnf.services import operations
 from tacker_cnf.services.operations import OperationService
+from tacker_cnf.services.peer_slots import PeerSlots
 from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -80,8 +81,10 @@ class PlanService:
         drivers: DriverRegistry,
         operation_service: OperationService,
         local_nfvo: LocalNfvo,
+        peer_slots: PeerSlots,
     ) -> None:
         self._store = store
+        self._peer_slots = peer_slots
         self._catalogue = catalogue
         self._drivers = drivers
         self._vim_connections = VimConnections(drivers)
@@ -230,17 +233,19 @@ class PlanService:
         """Plan what the driver of the VIM does for a task.
 
         :param failed: the operation that is retried or rolled back
+        :raises Unavailable: too many requests wait for VIMs or subscribers
         """
         if self._has_nfvo and not task.vim_connections:
             raise errors.InvalidVimConnection(NO_VIM)
         driver = self._drivers.for_connections(task.vim_connections)
-        plan = exact_plan.make(
-            driver,
-            task,
-            self._timeout,
-            cancel_token=CancelToken(),
-            saved_checkpoint=failed.checkpoint if failed else None,
-        )
+        with self._peer_slots.take():
+            plan = exact_plan.make(
+                driver,
+                task,
+                self._timeout,
+                cancel_token=CancelToken(),
+                saved_checkpoint=failed.checkpoint if failed else None,
+            )
         asks_nfvo = self._has_nfvo and not failed
         change = task.change
         # a rollback runs the scripts of the flavour that the VNF changed to

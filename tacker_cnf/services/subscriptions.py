@@ -14,6 +14,7 @@ from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.notification.webhook_client import CallbackTester
 from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.services.idempotency import find_previous, run_once
+from tacker_cnf.services.peer_slots import PeerSlots
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionRequest,
@@ -26,9 +27,12 @@ COMPARABLE: Final = listing.comparable(subscriptions.COLUMNS)
 class SubscriptionService:
     """Creates, reads and deletes subscriptions."""
 
-    def __init__(self, store: Store, tester: CallbackTester) -> None:
+    def __init__(
+        self, store: Store, tester: CallbackTester, peer_slots: PeerSlots
+    ) -> None:
         self._store = store
         self._tester = tester
+        self._peer_slots = peer_slots
 
     def subscribe(
         self,
@@ -42,6 +46,7 @@ class SubscriptionService:
 
         :param api_base: base URL by which the subscriber reaches this API
         :raises Unprocessable: the callback URI failed the test
+        :raises Unavailable: too many requests wait for VIMs or subscribers
         :raises DuplicateRequest: another request with this key is in progress
         """
         duplicate = self._store.read(
@@ -56,7 +61,10 @@ class SubscriptionService:
             return duplicate, False
 
         def subscribe() -> str:
-            self._tester.check(request.callback_uri, request.authentication)
+            with self._peer_slots.take():
+                self._tester.check(
+                    request.callback_uri, request.authentication
+                )
             contact = _new_contact(context, request, api_base)
             self._store.write(context, _add, contact, preconditions)
             return contact.subscription.id

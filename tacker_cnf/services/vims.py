@@ -19,6 +19,7 @@ from tacker_cnf.db.session import (
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import shown_names, vim_policy
 from tacker_cnf.lcm.redaction import redact_vim_attribute
+from tacker_cnf.services.peer_slots import PeerSlots
 from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol import uri
 from tacker_cnf.sol.base import Name, ProjectId
@@ -101,9 +102,12 @@ class VimService:
     A VIM has to be reachable to be registered.
     """
 
-    def __init__(self, store: Store, drivers: DriverRegistry) -> None:
+    def __init__(
+        self, store: Store, drivers: DriverRegistry, peer_slots: PeerSlots
+    ) -> None:
         self._store = store
         self._drivers = drivers
+        self._peer_slots = peer_slots
         self._vim_connections = VimConnections(drivers)
 
     def add(self, context: RequestContext, requested: NewVim) -> Vim:
@@ -200,7 +204,8 @@ class VimService:
         driver = self._drivers.for_type(
             vim_connection.vim_type or "", attribute="type"
         )
-        driver.check_connection(vim_connection)
+        with self._peer_slots.take():
+            driver.check_connection(vim_connection)
 
 
 def _name_conflict(name: str | None) -> errors.Conflict:

@@ -38,6 +38,7 @@ def run(
         limits,
         cancel_token,
         ScriptCallbacks(save=save_log),
+        requested_file=user_data_input.path,
     )
 
 

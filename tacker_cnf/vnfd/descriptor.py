@@ -7,6 +7,7 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.vnfd import (
+    code_files,
     flavours,
     identity,
     nodes,
@@ -76,6 +77,9 @@ def read(
         software_images=_images(flavour_topologies, tree),
         public_names=_public_names(vnf, flavour_topologies),
         files=tuple(sorted(files)),
+        named_files=code_files.named_by_vnfd(
+            flavour_topologies.values(), read_flavours, tree
+        ),
         **identity.identity_of(vnf),
         **identity.modifiable_of(vnf),
     )

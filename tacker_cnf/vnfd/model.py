@@ -198,6 +198,9 @@ class Vnfd(Part):
     #: the definitions files of the VNFD; empty: not recorded by the release
     #: that read it
     files: tuple[str, ...] = ()
+    #: the files of the package that it, TOSCA.meta or the manifest names; None:
+    #: not recorded by the release that read it
+    named_files: tuple[str, ...] | None = None
     #: digest of all files of the package (tree_digest); None: not recorded by
     #: the release that read it
     tree_digest: str | None = None

@@ -119,3 +119,15 @@ class TestCoordination(UpdateCase):
             response = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
             self.assertEqual(400, response.status)
             self.assertIn(f"{name}: the VNF package", response.detail)
+
+    def test_a_file_that_the_package_does_not_name(self) -> None:
+        manifest = NEW_FILES[1]
+        for name in (NEW, OLD):
+            body = self.change_request(**{name: f"./{manifest}"})
+            response = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
+            self.assertEqual(400, response.status)
+            self.assertIn(f"{name}: {manifest!r} may not run", response.detail)
+            self.assertIn(
+                "It names Scripts/coordinate.py, Scripts/update.py",
+                response.detail,
+            )

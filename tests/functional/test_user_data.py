@@ -24,7 +24,7 @@ from tacker_cnf.lcm.change import Change
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.scripts.limits import limits_of
 from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
-from tacker_cnf.vnfd import csar, descriptor
+from tacker_cnf.vnfd import code_files, csar, descriptor
 from tests.factories import an_instance
 from tests.fixtures import waiting
 
@@ -83,6 +83,7 @@ class UserDataCase(testtools.TestCase):
         self.folder = root / "tree"
         opened = csar.unpack(build.build(SAMPLE, root / "a.csar"), self.folder)
         vnfd = descriptor.read(self.folder, opened.entry_definitions)
+        vnfd = code_files.with_listed(vnfd, opened.artifacts)
         self.package = UnpackedPackage(
             content_id="x", path=self.folder, vnfd=vnfd
         )
@@ -120,8 +121,17 @@ class UserDataCase(testtools.TestCase):
     def save_log(self, line: str) -> None:
         self.log += line
 
-    def write(self, text: str, name: str = "mine.py") -> None:
-        (self.folder / "UserData" / name).write_text(textwrap.dedent(text))
+    def write(
+        self, text: str, name: str = "mine.py", *, listed: bool = True
+    ) -> None:
+        """Write a file, which the metadata of the package lists, or not."""
+        path = f"UserData/{name}"
+        (self.folder / path).write_text(textwrap.dedent(text))
+        if listed:
+            vnfd = self.package.vnfd
+            named = (*(vnfd.named_files or ()), path)
+            vnfd = msgspec.structs.replace(vnfd, named_files=named)
+            self.package = dataclasses.replace(self.package, vnfd=vnfd)
 
     def call_user_data(self, path: str, class_name: str) -> StackFields:
         return self.compute_fields(**{PATH: path, CLASS: class_name})
@@ -311,3 +321,70 @@ class TestFailures(UserDataCase):
         self.user_data = ChosenUserData(limits_of(conf))
         error = self.run_failing("import threading; threading.Event().wait()")
         self.assertIn("did not end within 5 s", error)
+
+
+class TestNamedFiles(UserDataCase):
+    """A request chooses among the files that the package names."""
+
+    other = "UserData/other.py"
+    content = """
+        class Mine:
+            @staticmethod
+            def instantiate(*arguments):
+                return {"parameters": {"ran": True}}
+    """
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.write(self.content, "other.py", listed=False)
+
+    def objection(self, path: str) -> str:
+        task = self.build_task(**{PATH: path, CLASS: "Mine"})
+        error = self.assertRaises(
+            errors.InvalidParameters, self.user_data.check, task
+        )
+        return str(error)
+
+    def test_a_file_that_is_not_named(self) -> None:
+        objection = self.objection(f"./UserData/../{self.other}")
+        self.assertIn(f"{self.other!r} may not run", objection)
+        self.assertIn("UserData/named.py, UserData/single.py", objection)
+        error = self.assertRaises(
+            errors.ScriptFailed, self.call_user_data, self.other, "Mine"
+        )
+        self.assertIn("may not run", str(error))
+
+    def test_a_file_that_is_no_module(self) -> None:
+        for path in ("TOSCA-Metadata/TOSCA.meta", self.package.vnfd.files[0]):
+            self.assertIn("has to be a Python file", self.objection(path))
+
+    def test_the_option(self) -> None:
+        limits = dataclasses.replace(
+            self.user_data._limits, unlisted_files=True
+        )
+        self.user_data = ChosenUserData(limits)
+        fields = self.call_user_data(self.other, "Mine")
+        self.assertEqual({"ran": True}, fields.parameters)
+
+    def test_a_package_of_an_earlier_release(self) -> None:
+        """It does not record the names."""
+        vnfd = msgspec.structs.replace(self.package.vnfd, named_files=None)
+        self.package = dataclasses.replace(self.package, vnfd=vnfd)
+        fields = self.call_user_data(self.other, "Mine")
+        self.assertEqual({"ran": True}, fields.parameters)
+
+    def test_the_package_that_a_rollback_runs(self) -> None:
+        vnfd = self.package.vnfd
+        named = (*(vnfd.named_files or ()), self.other)
+        self.package = dataclasses.replace(
+            self.package,
+            vnfd=msgspec.structs.replace(vnfd, named_files=named),
+        )
+        task = self.build_task(**{PATH: self.other, CLASS: "Mine"})
+        self.user_data.check(task)
+        before = dataclasses.replace(self.package, vnfd=vnfd)
+        task = dataclasses.replace(task, current_package=before)
+        error = self.assertRaises(
+            errors.InvalidParameters, self.user_data.check, task
+        )
+        self.assertIn("may not run", str(error))

@@ -228,6 +228,13 @@ class SandboxCluster:
         """Set the number of pods that a node can run; others stay Pending."""
         self._do(lambda p: p.fault_injector.set_node_capacity(name, pods))
 
+    def compact(self) -> None:
+        """Drop the history of all objects, as a compaction of etcd does.
+
+        Continue tokens, and watches from an earlier resourceVersion, expire.
+        """
+        self._do(lambda p: p.store.compact())
+
     @staticmethod
     def _run(loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)

@@ -18,9 +18,15 @@ class ApiError(Exception):
     """A request that the API server rejects."""
 
     def __init__(
-        self, code: int, reason: str, message: str, details: Obj | None = None
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: Obj | None = None,
+        metadata: Obj | None = None,
     ) -> None:
         super().__init__(message)
+        self.metadata = metadata or {}
         self.code = code
         self.reason = reason
         self.message = message
@@ -31,7 +37,7 @@ class ApiError(Exception):
         status: Obj = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
         }
@@ -221,6 +227,25 @@ def too_many_requests(message: str, causes: Sequence[Cause]) -> ApiError:
         {"reason": cause.reason, "message": cause.message} for cause in causes
     ]
     return ApiError(429, "TooManyRequests", message, {"causes": shown})
+
+
+def continue_expired(token: str) -> ApiError:
+    """Build the 410 of a continue token whose resourceVersion was compacted.
+
+    :param token: continues with the latest objects
+    """
+    return ApiError(
+        410,
+        "Expired",
+        "The provided continue parameter is too old to display a consistent"
+        " list result. You can start a new list without the continue"
+        " parameter, or use the continue token in this response to retrieve"
+        " the remainder of the results. Continuing with the provided token"
+        " results in an inconsistent list - objects that were created,"
+        " modified, or deleted between the time the first chunk was returned"
+        " and now may show up in the list.",
+        metadata={"continue": token},
+    )
 
 
 def expired(requested: int, oldest: int) -> ApiError:

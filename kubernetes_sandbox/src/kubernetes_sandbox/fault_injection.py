@@ -34,6 +34,7 @@ class FaultInjector:
             "restore-node": self.restore_node,
             "pod-start-delay": self.set_pod_start_delay,
             "node-capacity": self.set_node_capacity,
+            "compact": self._context.store.compact,
         }
 
     def register(self, name: str, action: Callable[..., None]) -> None:

@@ -12,6 +12,8 @@ from kubernetes_sandbox.objects import Obj
 from kubernetes_sandbox.store import Entry, Store, encode
 
 JSON = "application/json"
+#: The resourceVersion in a continue token that goes on inconsistently.
+_LATEST = -1
 
 
 @dataclass(slots=True)
@@ -132,6 +134,7 @@ def page(
             )
         version, start = _decode_token(token)
         entries = _rest(store, kind, namespace, version, start)
+        version = store.version if version == _LATEST else version
     else:
         entries = list_options.entries(store, kind.key, namespace, query)
         if query.get("resourceVersionMatch") == "Exact":
@@ -154,15 +157,14 @@ def page(
 def _rest(
     store: Store, kind: Kind, namespace: str, version: int, start: str
 ) -> list[Entry]:
-    try:
-        entries = store.entries_at(kind.key, namespace, version)
-    except errors.ApiError as error:
-        raise errors.ApiError(
-            410,
-            "Expired",
-            "The provided continue parameter is too old to display a"
-            " consistent list result.",
-        ) from error
+    if version == _LATEST:
+        entries = store.entries(kind.key, namespace)
+    else:
+        try:
+            entries = store.entries_at(kind.key, namespace, version)
+        except errors.ApiError as error:
+            token = _token(_LATEST, start)
+            raise errors.continue_expired(token) from error
     return [e for e in entries if _sort_key(e) > start]
 
 

@@ -223,11 +223,16 @@ class Store:
         return entry
 
     def drop_history(self, key: str) -> None:
-        """Drop the history of a kind that is no longer served."""
+        """Drop the history of a kind."""
         storage = self._storages.get(key)
         if storage is not None:
             storage.compacted = self.version
             storage.history.clear()
+
+    def compact(self) -> None:
+        """Drop the history of all kinds, as a compaction of etcd does."""
+        for key in self._storages:
+            self.drop_history(key)
 
     def subscribe(self, key: str, listener: Listener) -> Callable[[], None]:
         """Call a listener for every change of a kind; return how to stop."""

@@ -1,5 +1,7 @@
 """Watches and lists beyond the recordings."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import testtools
@@ -7,6 +9,24 @@ import testtools
 from tests.functional.cluster_fixture import Cluster, Watch
 
 _MAPS = "/api/v1/namespaces/default/configmaps"
+
+_RECORDINGS = Path(__file__).parent.parent / "recordings"
+
+
+def _names(page: dict[str, Any]) -> list[str]:
+    return [item["metadata"]["name"] for item in page["items"]]
+
+
+def _recorded(name: str, status: int, path: str) -> dict[str, Any]:
+    """Return the first body that a real API server sent with a status."""
+    recording = json.loads((_RECORDINGS / f"{name}.json").read_text())
+    found: dict[str, Any] = next(
+        step["response"]["body"]
+        for step in recording["steps"]
+        if step["response"]["status"] == status
+        and path in step["request"]["path"]
+    )
+    return found
 
 
 class TestWatches(testtools.TestCase):
@@ -76,6 +96,26 @@ class TestWatches(testtools.TestCase):
             token = page["metadata"].get("continue")
             path = f"{_MAPS}{query}&continue={token}" if token else None
         self.assertEqual([f"map-{number}" for number in range(5)], names)
+
+    def test_expired_pages_go_on_inconsistently(self) -> None:
+        for number in range(4):
+            self.create(f"map-{number}", paged="yes")
+        query = f"{_MAPS}?limit=2&labelSelector=paged%3Dyes"
+        token = self.client.request("GET", query)[1]["metadata"]["continue"]
+        self.create("map-9", paged="yes")
+        self.client.request("DELETE", f"{_MAPS}/map-2")
+        page = self.client.request("GET", f"{query}&continue={token}")[1]
+        self.assertEqual(["map-2", "map-3"], _names(page))
+        self.client.cluster.compact()
+        status, answer = self.client.request(
+            "GET", f"{query}&continue={token}"
+        )
+        self.assertEqual((410, "Expired"), (status, answer["reason"]))
+        recorded = _recorded("expired", 410, "continue=")
+        self.assertEqual(recorded["message"], answer["message"])
+        token = answer["metadata"]["continue"]
+        page = self.client.request("GET", f"{query}&continue={token}")[1]
+        self.assertEqual(["map-3", "map-9"], _names(page))
 
     def test_finalizer_defers_removal(self) -> None:
         body = {"metadata": {"name": "held", "finalizers": ["a.example/b"]}}

@@ -4,8 +4,15 @@ import contextlib
 import functools
 import hashlib
 import threading
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import (
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from typing import Any, Final, TypeVar
 
 import msgspec
 import urllib3
@@ -27,6 +34,7 @@ from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
 
+T = TypeVar("T")
 
 FIELD_MANAGER: Final = "tacker_cnf"
 #: Accept header of a list of metadata
@@ -35,10 +43,29 @@ METADATA_MEDIA_TYPE: Final = (
 )
 #: most bytes of events that are read at once
 CHUNK_BYTES: Final = 65536
+#: objects in a page of a list
+PAGE_SIZE: Final = 500
+#: pages of a list
+MAX_PAGES: Final = 1000
+#: attempts to read a list whose pages expire, as after a compaction of etcd
+MAX_LIST_ATTEMPTS: Final = 3
 #: clusters for which a process keeps a connection pool
 MAX_SESSIONS: Final = 256
 #: value of the parameter dryRun
 DRY_RUN: Final = "All"
+
+
+class _ListMeta(msgspec.Struct, frozen=True):
+    version: str = msgspec.field(name="resourceVersion", default="")
+    #: continues the list; empty: this is its last page
+    token: str | None = msgspec.field(name="continue", default=None)
+
+
+class _Page(msgspec.Struct, frozen=True):
+    """A page of a list."""
+
+    items: list[Object] | None
+    metadata: _ListMeta = _ListMeta()
 
 
 class Cluster:
@@ -88,20 +115,33 @@ class Cluster:
         except api_errors.NotFound:
             return None
 
+    def latest_version(
+        self, resource: Any, namespace: str | None, **selectors: str
+    ) -> str:
+        """Return the resourceVersion at which objects can be watched."""
+        path = path_of(resource, namespace=namespace)
+        page, _ = self._page(path, limit=1, **selectors)
+        return page.metadata.version
+
     def list(
         self, resource: Any, namespace: str | None, **selectors: str
     ) -> Object:
-        """List objects: ``items`` and ``metadata.resourceVersion``."""
+        """List objects: ``items`` and ``metadata.resourceVersion``.
+
+        :raises VimRejected: the list is larger than one response may be
+        """
         path = path_of(resource, namespace=namespace)
-        return self._json("get", path, **selectors)
+        return self._all_pages(path, **selectors)
 
     def list_metadata(
         self, resource: Any, namespace: str | None, **selectors: str
     ) -> Object:
-        """List objects, only their metadata."""
+        """List objects, only their metadata.
+
+        :raises VimRejected: the list is larger than one response may be
+        """
         path = path_of(resource, namespace=namespace)
-        return self._json(
-            "get",
+        return self._all_pages(
             path,
             header_params={"Accept": METADATA_MEDIA_TYPE},
             **selectors,
@@ -312,11 +352,65 @@ class Cluster:
         finally:
             response.close()
 
+    def _all_pages(self, path: str, **options: Any) -> Object:
+        """Read a list in pages; start again if it expires meanwhile.
+
+        :raises Expired: it has expired several times
+        """
+        for _ in range(MAX_LIST_ATTEMPTS - 1):
+            with contextlib.suppress(api_errors.Expired):
+                return self._read_pages(path, options)
+        return self._read_pages(path, options)
+
+    def _read_pages(self, path: str, options: Mapping[str, Any]) -> Object:
+        """Read a list in pages, all as of the resourceVersion of the first.
+
+        :raises Expired: the API server no longer has this version
+        """
+        items: list[Object] = []
+        size, token = 0, None
+        for _ in range(MAX_PAGES):
+            page, length = self._page(
+                path, limit=PAGE_SIZE, _continue=token, **options
+            )
+            items += page.items or ()
+            size += length
+            token = page.metadata.token
+            if not token:
+                version = {"resourceVersion": page.metadata.version}
+                return {"metadata": version, "items": items}
+            if size > self._session.max_bytes:
+                break
+        raise errors.VimRejected(
+            f"The list {path} of the cluster {self._session.endpoint} has more "
+            f"than {MAX_PAGES} pages or {self._session.max_bytes} bytes "
+            "([outgoing] max_response_bytes)."
+        )
+
+    def _page(self, path: str, **options: Any) -> tuple[_Page, int]:
+        """Read a page of a list; return it, and its size in bytes."""
+
+        def decode(data: bytes) -> tuple[_Page, int]:
+            return msgspec.json.decode(data, type=_Page), len(data)
+
+        return self._decoded(decode, "get", path, **options)
+
     def _json(self, method: str, path: str, **options: Any) -> Object:
-        def request() -> Object:
+        return self._decoded(msgspec.json.decode, method, path, **options)
+
+    def _decoded(
+        self,
+        decode: Callable[[bytes], T],
+        method: str,
+        path: str,
+        **options: Any,
+    ) -> T:
+        """Send a request, and decode its response."""
+
+        def request() -> T:
             response = self._session.send(method, path, **options)
-            body: Object = self._session.translate_errors(
-                lambda: msgspec.json.decode(response.data)
+            body: T = self._session.translate_errors(
+                lambda: decode(response.data)
             )
             return body
 

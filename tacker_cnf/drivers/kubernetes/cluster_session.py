@@ -79,6 +79,8 @@ class ClusterSession:
         self._library = library
         self.endpoint = connection.endpoint.rstrip("/")
         self.timeout = timeout
+        #: size of a response, and of all pages of a list
+        self.max_bytes = limits.max_bytes
         self._kinds: dict[tuple[str, str], Any] = {}
         self._versions: dict[GroupVersion, list[Any]] = {}
         self._discovery_lock = threading.Lock()

@@ -66,6 +66,7 @@ from tacker_cnf.lcm.change import ALL, Change, State
 from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.runtime.retry_policy import RetryPolicy
+from tacker_cnf.scripts.limits import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
@@ -121,7 +122,7 @@ class KubernetesDriver:
             cluster = self._pool.connect(connection, retry_policy)
             # credentials for single namespaces are valid too
             with contextlib.suppress(Forbidden):
-                cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
+                cluster.latest_version(cluster.kind("v1", "Namespace"), None)
 
     def plan(
         self, task: InfraTask, observed: ObservedObjects | None = None
@@ -131,7 +132,7 @@ class KubernetesDriver:
             vim_connection.check_endpoints(
                 self._ssrf_policy, task.vim_connections
             )
-            _check_request(task)
+            _check_request(task, self._all)
         rendered = _render(task)
         assignment = cluster_assignment.assign_clusters(task)
         if _creates(change):
@@ -433,11 +434,11 @@ def _coordinate(
                 scripts.run(vnfc, address, found)
 
 
-def _check_request(task: InfraTask) -> None:
+def _check_request(task: InfraTask, conf: cfg.ConfigOpts) -> None:
     parameters.check_names(task, PARAMETERS)
     change = task.change
     if task.current_package:
-        coordination.check(task)
+        coordination.check(task, limits_of(conf))
     if (
         change.replace
         and parameters.read(change.parameters, HealParameters).all

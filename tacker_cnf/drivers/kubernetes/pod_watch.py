@@ -57,9 +57,9 @@ def _watch_pods(
     pods = cluster.kind("v1", "Pod")
     while True:
         # start of the watch; existing pods are left to the synchronization
-        resource_version = cluster.list(
-            pods, namespace, label_selector=INSTANCE_LABEL, limit="1"
-        )["metadata"]["resourceVersion"]
+        resource_version = cluster.latest_version(
+            pods, namespace, label_selector=INSTANCE_LABEL
+        )
         task.on_missed(namespace)
         with contextlib.suppress(Expired):
             while True:

@@ -80,10 +80,15 @@ class OpenstackDriver:
             self._ssrf_policy,
             clients.options_from_conf(conf).limits,
         )
-        self._user_data: UserData = ChosenUserData(limits_of(conf))
+        self._script_limits = limits_of(conf)
+        self._user_data: UserData = ChosenUserData(self._script_limits)
 
     vim_type = openstack_connection.VIM_TYPE
-    script_options: Mapping[str, Any] = {}
+
+    @property
+    def script_options(self) -> Mapping[str, Any]:
+        """The options of [openstack] for scripts."""
+        return {"ssh_host_keys": self._conf.ssh_host_keys}
 
     def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:
         return openstack_connection.of_vim(vim)
@@ -104,7 +109,7 @@ class OpenstackDriver:
             vim_connection.check_endpoints(
                 self._ssrf_policy, task.vim_connections
             )
-            request_validation.check(task)
+            request_validation.check(task, self._script_limits)
             if task.change.desired is not None and task.has_operation:
                 self._user_data.check(task)
             self._check_base_hot(task)

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from tacker_cnf import errors
 from tacker_cnf.drivers.openstack import api_errors
 from tacker_cnf.drivers.openstack.api import OpenstackApi
 from tacker_cnf.runtime.retry_policy import RetryPolicy
@@ -38,6 +39,14 @@ def _normalize_algorithm(algorithm: str | None) -> str:
 
 class _Page(msgspec.Struct, frozen=True):
     images: tuple[Image, ...]
+    #: URL of the next page; its marker is the last image of this one
+    next: str | None = None
+
+
+#: a response without images
+NO_IMAGES: Final = b'{"images": []}'
+#: of all pages of the images of one name
+MAX_BYTES: Final = 4 * 1024 * 1024
 
 
 class Glance:
@@ -65,24 +74,45 @@ class Glance:
                 found[image.id] = candidates[0].id
         return found
 
-    def _list_by_name(self, name: str) -> tuple[Image, ...]:
-        return self._retry_policy.call(
-            lambda: self._api.call(lambda: self._request_images(name))
+    def _list_by_name(self, name: str) -> list[Image]:
+        """List the images of a name.
+
+        :raises VimRejected: there are too many
+        """
+        query = {"name": name, "status": "active"}
+        images: list[Image] = []
+        size = 0
+        while size < MAX_BYTES:
+            content = self._read_page(query)
+            page = _decode(content)
+            images += page.images
+            if not (page.next and page.images):
+                return images
+            size += len(content)
+            query = {**query, "marker": page.images[-1].id}
+        raise errors.VimRejected(
+            f"Glance answers more than {MAX_BYTES} bytes about images named "
+            f"{name!r:.100}."
         )
 
-    def _request_images(self, name: str) -> tuple[Image, ...]:
+    def _read_page(self, query: Mapping[str, str]) -> bytes:
+        return self._retry_policy.call(
+            lambda: self._api.call(lambda: self._request_page(query))
+        )
+
+    def _request_page(self, query: Mapping[str, str]) -> bytes:
         try:
             response = self._api.images.get(
-                "/images",
-                params={"name": name, "status": "active"},
-                raise_exc=False,
+                "/images", params=query, raise_exc=False
             )
         except self._api.library.NO_SERVICE:
-            return ()
+            return NO_IMAGES
         if response.status_code >= 400:
             raise api_errors.service_error(
                 "Glance", response.status_code, response.content
             )
-        return api_errors.decode_response(
-            response.content, _Page, "image", "Glance"
-        ).images
+        return bytes(response.content)
+
+
+def _decode(content: bytes) -> _Page:
+    return api_errors.decode_response(content, _Page, "image", "Glance")

@@ -1,6 +1,6 @@
 """Requests to Nova: read, start, stop and delete servers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -40,6 +40,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
         name="os-extended-volumes:volumes_attached", default=()
     )
     fault: Fault = Fault()
+    metadata: Mapping[str, str] = {}
 
     @property
     def has_failed(self) -> bool:
@@ -49,6 +50,10 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
 class _ServerResponse(msgspec.Struct, frozen=True):
     server: Server
+
+
+class _ConsoleResponse(msgspec.Struct, frozen=True):
+    output: str
 
 
 class Nova:
@@ -91,6 +96,24 @@ class Nova:
         self._retry_policy.cancel_token.check()
         path = f"/servers/{quote(server)}/action"
         self._request("POST", path, {action: None})
+
+    def console(self, server: str) -> str:
+        """Return what a server has written to its console; empty: nothing
+        yet, or it does not exist.
+        """
+        try:
+            body = self._request(
+                "POST",
+                f"/servers/{server}/action",
+                {"os-getConsoleOutput": {}},
+            )
+        except api_errors.Conflict:
+            return ""  # it is not ready
+        if body is None:
+            return ""
+        return api_errors.decode_response(
+            body, _ConsoleResponse, "compute", "Nova"
+        ).output
 
     def _request(
         self, method: str, path: str, body: Any = None

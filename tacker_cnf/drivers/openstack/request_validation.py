@@ -15,6 +15,7 @@ from tacker_cnf.drivers.parameters import (
     ParameterTypes,
 )
 from tacker_cnf.lcm.change import ALL, Change, flavour_of
+from tacker_cnf.scripts.limits import ScriptLimits
 
 
 class StackParameters(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +48,7 @@ PARAMETERS: Final[ParameterTypes] = {
 }
 
 
-def check(task: InfraTask) -> None:
+def check(task: InfraTask, limits: ScriptLimits) -> None:
     """Validate additionalParams and the templates of the package.
 
     :raises InvalidParameters: additionalParams are not valid, or the package
@@ -60,7 +61,7 @@ def check(task: InfraTask) -> None:
     if change.desired is None:
         return
     if task.current_package:
-        coordination.check(task)
+        coordination.check(task, limits)
     templates.base_hot(task.package, change.state.flavour_id)
     if task.current_package:
         _check_vdus(

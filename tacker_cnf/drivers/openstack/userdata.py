@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.unpacked import find_file
+from tacker_cnf.catalogue.unpacked import UnpackedPackage, find_file
 from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.lcm import redaction
@@ -39,30 +39,36 @@ class ChosenUserData:
 
         :raises InvalidParameters: file or class is missing, or the file is
             not in the package, or not in the current package, whose user
-            data a rollback runs, or the code of the package does not run
+            data a rollback runs, or the package does not name it, or its code
+            does not run
         """
         requested_class = _requested_class(task)
+        if requested_class is None:
+            return
+        self._check_allowed(task.package, requested_class)
         current_package = task.current_package
-        if requested_class:
-            self._check_allowed(task)
-        if (
-            requested_class
-            and current_package
-            and find_file(current_package.path, requested_class.path) is None
-        ):
+        if current_package is None:
+            return
+        if find_file(current_package.path, requested_class.path) is None:
             raise errors.InvalidParameters(
                 f"additionalParams.{PATH_PARAMETER}: file "
                 f"{requested_class.path!r} is not in the current VNF package "
                 f"of VNFD {current_package.vnfd.id}, whose user data a "
                 "rollback runs. Set a file that both packages have."
             )
+        self._check_allowed(current_package, requested_class)
 
-    def _check_allowed(self, task: InfraTask) -> None:
-        """Check that the code of the package runs.
+    def _check_allowed(
+        self, package: UnpackedPackage, requested_class: UserDataClass
+    ) -> None:
+        """Check that the code of a package, and this file of it, runs.
 
-        :raises InvalidParameters: the configuration forbids it
+        :raises InvalidParameters: the configuration forbids it, or the
+            package does not name the file
         """
-        objection = self._limits.find_objection(task.package.code)
+        objection = self._limits.find_objection(
+            package.code, requested_class.path
+        )
         if objection:
             raise errors.InvalidParameters(
                 f"additionalParams.{PATH_PARAMETER}: {objection}"

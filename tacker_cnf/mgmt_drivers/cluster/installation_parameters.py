@@ -3,7 +3,8 @@
 """
 
 import ipaddress
-from collections.abc import Mapping
+import posixpath
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -28,6 +29,9 @@ _LOGIN_OVERRIDES: Final = {
 REQUEST_SCOPED: Final = frozenset(
     {"drain", "boot_timeout", "command_timeout", "install_timeout"}
 )
+
+#: maximum number of files in an error
+MAX_NAMES: Final = 20
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
 Seconds = Annotated[float, msgspec.Meta(ge=1)]
@@ -201,11 +205,27 @@ def read(values: Mapping[str, Any], package: Path) -> InstallationParameters:
     return parameters
 
 
-def script(parameters: InstallationParameters, package: Path) -> bytes:
+def script(
+    parameters: InstallationParameters,
+    package: Path,
+    named_files: Collection[str] | None = None,
+) -> bytes:
     """Return the content of the installation script.
 
-    :raises InvalidParameters: the package has no file of this path
+    :param named_files: those that the package names; None: any may be used
+    :raises InvalidParameters: the package has no file of this path, or does
+        not name it
     """
+    if (
+        named_files is not None
+        and posixpath.normpath(parameters.script_path) not in named_files
+    ):
+        raise errors.InvalidParameters(
+            f"additionalParams.{PARAMETER_NAME}.script_path: "
+            f"{parameters.script_path} is not a file that the VNFD, TOSCA.meta "
+            "or the manifest names: "
+            f"{', '.join(sorted(named_files)[:MAX_NAMES]) or 'none'}."
+        )
     path = (package / parameters.script_path).resolve()
     if not path.is_relative_to(package.resolve()) or not path.is_file():
         raise errors.InvalidParameters(

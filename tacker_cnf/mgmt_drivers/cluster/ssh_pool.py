@@ -4,6 +4,7 @@ import contextlib
 import threading
 from typing import Final
 
+from tacker_cnf.mgmt_drivers.cluster.host_keys import HostKeys
 from tacker_cnf.mgmt_drivers.cluster.installation_parameters import (
     InstallationParameters,
 )
@@ -16,16 +17,20 @@ PROBE_TIMEOUT_S: Final = 5.0
 
 
 class SshPool:
-    """Connects to each node once, and stores the host key of the first
+    """Connects to each node once, and stores its host key at the first
     contact.
+
+    :param host_keys: finds the host keys of nodes without a stored one
     """
 
     def __init__(
         self,
         parameters: InstallationParameters,
         memory: Memory,
+        host_keys: HostKeys,
         deadline: Deadline,
     ) -> None:
+        self._host_keys = host_keys
         self._parameters = parameters
         self._memory = memory
         self._deadline = deadline
@@ -48,7 +53,8 @@ class SshPool:
         """Return the connection to a node; connect at the first call.
 
         :raises RemoteFailed: the node is not reachable, rejects the login, or
-            presents another host key than at the first contact
+            presents another host key than at the first contact, or at the
+            first contact than Nova reports
         """
         with self._lock:
             connected = self._hosts.get(node.vnfc)
@@ -79,7 +85,8 @@ class SshPool:
             node.ssh,
             group.login,
             self._deadline,
-            known_key=self._memory.host_keys.get(node.vnfc),
+            known_key=self._memory.host_keys.get(node.vnfc)
+            or self._host_keys.find(node.vnfc, connect_timeout),
             connect_timeout=connect_timeout,
             fresh=fresh,
         )

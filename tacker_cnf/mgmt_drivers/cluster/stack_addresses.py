@@ -1,27 +1,18 @@
 """The addresses of the nodes, read from the VNF's Heat stack."""
 
 from collections.abc import Callable
-from typing import Final
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.openstack.clouds import Clouds
-from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import SERVER
 from tacker_cnf.drivers.openstack.stacks import NUMBER_SUFFIX, Resource
-from tacker_cnf.http_client import ssrf_policy
+from tacker_cnf.mgmt_drivers.cluster import vim_clients
 from tacker_cnf.mgmt_drivers.cluster.installation_parameters import (
     InstallationParameters,
     NodeGroup,
 )
 from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, WORKER, Node
 from tacker_cnf.runtime.cancellation import Deadline
-from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
-
-#: seconds for each response, for the first contact, and for an outage of Heat
-REQUEST_TIMEOUT_S: Final = 30.0
-CONTACT_TIMEOUT_S: Final = 10.0
-OUTAGE_TIMEOUT_S: Final = 60.0
 
 
 class StackAddresses:
@@ -39,7 +30,7 @@ class StackAddresses:
                 "nodes of its cluster could be found."
             )
         self._instance = instance
-        self._heat = _heat(instance, deadline)
+        self._heat = vim_clients.heat(instance, deadline)
         self._stack = self._heat.find(str(stack_id))
         if self._stack is None:
             raise errors.InfraError(f"Heat has no stack {stack_id}.")
@@ -149,20 +140,3 @@ class StackAddresses:
             f"{resource.stack}: its type is {resource.type}, its status "
             f"{resource.status}."
         )
-
-
-def _heat(instance: VnfInstance, deadline: Deadline) -> Heat:
-    connection = next(iter(instance.vim_connection_info.values()), None)
-    if connection is None or not connection.access_info:
-        raise errors.InfraError(
-            "The script's input has no credentials of the VNF's VIM. Set "
-            "vim_credentials = true in [scripts] of the conductor's "
-            "configuration."
-        )
-    retry_policy = RetryPolicy(
-        deadline,
-        contact_timeout=CONTACT_TIMEOUT_S,
-        outage_timeout=OUTAGE_TIMEOUT_S,
-    )
-    clouds = Clouds(REQUEST_TIMEOUT_S, ssrf_policy.OF_SCRIPTS)
-    return clouds.connect(connection, retry_policy)

@@ -164,7 +164,7 @@ def _handshake(transport: Any, target: SshTarget, deadline: Deadline) -> None:
     if known and shown != known:
         raise errors.HostKeyChanged(
             f"SSH to {target}: the machine presents the host key "
-            f"{shown.fingerprint}, but the stored key is "
+            f"{shown.fingerprint}, but the known key is "
             f"{known.fingerprint}; it may be another machine. No login and no "
             "command was sent to it."
         )

@@ -66,6 +66,21 @@ class ReadTest(testtools.TestCase):
         self.assertIs(read.worker_node, read.group_of("workerNode"))
         self.assertIsNone(read.group_of("store"))
 
+    def test_the_script_has_to_be_named_by_the_package(self) -> None:
+        read = self.read(parameters(script_path=f"./{SCRIPT}"))
+        for named in (None, (SCRIPT, "other")):
+            script = installation_parameters.script(read, self.package, named)
+            self.assertEqual(b"#!/bin/bash\n", script)
+        error = self.assertRaises(
+            errors.InvalidParameters,
+            installation_parameters.script,
+            read,
+            self.package,
+            ("Definitions/a.yaml",),
+        )
+        self.assertIn("script_path: ./Scripts/install.sh is not", str(error))
+        self.assertIn("names: Definitions/a.yaml.", str(error))
+
     def test_a_proxy_is_passed_to_the_nodes(self) -> None:
         read = self.read(
             parameters(

@@ -85,6 +85,7 @@ class TestVnfd(DescriptorTest):
             flavours={"simple": flavour},
             default_flavour="simple",
             files=tuple(sorted(vnfd_files())),
+            named_files=(),
         )
         vnfd = self.read(vnfd_files())
         self.assertEqual(expected, vnfd)

@@ -57,6 +57,7 @@ class TestDefaults(testtools.TestCase):
             "software_images": (),
             "public_names": PublicNames(),
             "files": (),
+            "named_files": None,
             "tree_digest": None,
         }
         vnfd = Vnfd(**required)
