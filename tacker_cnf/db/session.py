@@ -5,7 +5,7 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -30,6 +30,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Session = orm.Session
 
+#: key of session.info: quotas of projects without quotas of their own, by
+#: resource (db.quotas)
+QUOTAS: Final = "quotas"
 #: key of session.info: whether an event was announced in the session
 ANNOUNCED: Final = "announced"
 
@@ -216,6 +219,8 @@ class Store:
             timeouts.install(self.engine)
             self.engine.dispose()  # oslo.db has opened one without timeouts
         _translate_connect_errors(self.engine)
+        #: quotas of projects without quotas of their own (db.quotas)
+        self.quotas: Mapping[str, int] = {}
         #: called when an event was announced
         self.listeners: list[Callable[[], None]] = []
         self._outage = Outage()
@@ -231,7 +236,7 @@ class Store:
         :param context: of the request that it serves; None: it reads the rows
             of all clients
         """
-        info = {CONTEXT: context}
+        info = {CONTEXT: context, QUOTAS: self.quotas}
         with self._outage.track(), self._sessions(info=info) as session:
             yield session
 
@@ -243,7 +248,7 @@ class Store:
 
         :param context: as of reader()
         """
-        info = {CONTEXT: context}
+        info = {CONTEXT: context, QUOTAS: self.quotas}
         with (
             self._outage.track(),
             self._sessions(info=info) as session,
@@ -308,7 +313,7 @@ def open_store(
     timeouts = Timeouts.for_lease(conf.conductor.lease) if limited else None
     if timeouts and not url.startswith("sqlite"):
         pool_timeout = min(pool_timeout or math.inf, timeouts.answer)
-    return Store(
+    store = Store(
         url,
         timeouts,
         max_pool_size=options.max_pool_size,
@@ -318,6 +323,8 @@ def open_store(
         retry_interval=options.retry_interval,
         mysql_sql_mode=options.mysql_sql_mode,
     )
+    store.quotas = dict(conf.quotas)
+    return store
 
 
 @transaction

@@ -11,7 +11,15 @@ from tacker_cnf.catalogue.download_policy import DownloadPolicy
 from tacker_cnf.catalogue.packages import Packages, empty_package
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.context import Owner, RequestContext
-from tacker_cnf.db import idempotency, listing, models, packages, sharing
+from tacker_cnf.db import (
+    idempotency,
+    listing,
+    models,
+    packages,
+    quotas,
+    sharing,
+)
+from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
     Session,
@@ -58,6 +66,7 @@ class PackageService:
     ) -> VnfPkgInfo:
         """Create a package without content.
 
+        :raises QuotaExceeded: the project may have no more packages
         :raises DuplicateRequest: another request with this key is in progress
         """
         package_id = run_once(
@@ -138,6 +147,8 @@ class PackageService:
         :raises WrongState: the package has content already
         :raises Conflict: another package contains this VNFD
         :raises PayloadTooLarge: the upload is too large
+        :raises QuotaExceeded: the project may have no such large package
+        :raises InsufficientStorage: the disk has no space for it
         :raises InvalidPackage: the CSAR, its signature or its VNFD is not
             valid
         """
@@ -158,12 +169,15 @@ class PackageService:
         :raises NotFound: there is no such package
         :raises WrongState: the package has content already, or is being
             fetched
+        :raises QuotaExceeded: the project has no bytes of packages left
         """
         if request.auth_type == AuthType.OAUTH2_CLIENT_CREDENTIALS:
             raise errors.BadRequest("authType: only BASIC is supported.")
         self._policy.check(request.address_information)
-        self._store.write(context, _begin_upload, package_id, request)
-        self._rpc.fetch(package_id)
+        project_id = self._store.write(
+            context, _begin_upload, package_id, request
+        )
+        self._rpc.fetch(package_id, project_id)
 
     def get_csar(
         self, context: RequestContext, package_id: str
@@ -228,6 +242,7 @@ def _add(
     preconditions: Preconditions,
     owner: Owner,
 ) -> str:
+    quotas.reserve(session, owner.project_id, Resource.VNF_PACKAGES)
     package = empty_package(user_defined_data, owner)
     idempotency.record(session, preconditions, package.id)
     packages.add(session, package)
@@ -250,9 +265,12 @@ def _check_empty(session: Session, package_id: str) -> None:
 
 def _begin_upload(
     session: Session, package_id: str, request: UploadVnfPackageFromUriRequest
-) -> None:
-    packages.get(session, package_id)  # the client may use it
+) -> str:
+    """Record the request, and return the project of the package."""
+    package = packages.get(session, package_id)  # the client may use it
+    quotas.check_remaining(session, package.project_id, Resource.PACKAGE_BYTES)
     packages.begin_upload(session, package_id, request)
+    return package.project_id
 
 
 def _modify(
