@@ -36,6 +36,8 @@ default_log_levels = tacker_cnf=WARNING
 auth_strategy = noauth
 page_size = 1000
 port = {port}
+[quotas]
+vnf_instances = -1
 """
 
 

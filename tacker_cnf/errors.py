@@ -7,7 +7,7 @@
         InvalidVimConnection, InvalidFilter, InvalidSelector, InvalidMarker
       Unauthorized                 401
       Forbidden                    403
-        GrantRejected
+        GrantRejected, QuotaExceeded
       NotFound                     404
       MethodNotAllowed             405
       NotAcceptable                406
@@ -24,8 +24,10 @@
         InfraError (VimUnreachable (VimUnavailable), VimRejected, NotReady),
         RemoteFailed (RemoteUnreachable, HostKeyChanged, HostKeyUnknown,
         LoginRejected)
+      TooManyOperations            429
       Unavailable                  503
         PeerFailed (PeerUnreachable)
+      InsufficientStorage          507
       LeaseLost                    500, inside the conductor only
 
 The docstring of a class is the message of an error raised without one.
@@ -122,6 +124,10 @@ class Forbidden(VnfmError):
 
 class GrantRejected(Forbidden):
     """The NFVO refused to grant the operation."""
+
+
+class QuotaExceeded(Forbidden):
+    """The project has no quota left for this request."""
 
 
 class NotFound(VnfmError):
@@ -279,6 +285,12 @@ class LoginRejected(RemoteFailed):
     """A machine of the VNF rejected the login."""
 
 
+class TooManyOperations(VnfmError):
+    """The project has as many running lifecycle operations as it may have."""
+
+    status = 429
+
+
 class Unavailable(VnfmError):
     """A component of this service is unavailable."""
 
@@ -291,6 +303,12 @@ class PeerFailed(Unavailable):
 
 class PeerUnreachable(PeerFailed):
     """Another service does not answer."""
+
+
+class InsufficientStorage(VnfmError):
+    """The disk of this service has no space for the request."""
+
+    status = 507
 
 
 class LeaseLost(VnfmError):

@@ -1,4 +1,6 @@
-"""Wake-up messages to conductors: they carry the ID of a resource only."""
+"""Wake-up messages to conductors: they carry the ID of a resource, and how it
+takes turns.
+"""
 
 import sys
 import threading
@@ -24,7 +26,8 @@ LOG = log.getLogger(__name__)
 
 TOPIC: Final = "tacker_cnf_conductor"
 NAMESPACE: Final = "lcm"
-VERSION: Final = "1.0"
+#: the client of an older minor version is understood
+VERSION: Final = "1.1"
 #: transport within one process, for a deployment of one process
 EMBEDDED: Final = "fake://"
 #: seconds between two attempts to connect to a broker
@@ -58,12 +61,19 @@ class ConductorClient:
         self._client = messaging.get_rpc_client(transport, target, retry=0)
         self._fanout = self._client.prepare(fanout=True)
 
-    def wake(self, op_occ_id: str) -> None:
-        """Send the ID of a waiting operation to a conductor.
+    def wake(self, op_occ_id: str, project_id: str, vim_group: str) -> None:
+        """Send the ID of a waiting operation, and the groups by which it
+        takes turns, to a conductor.
 
         Raise nothing if that fails: the sweep finds the row.
         """
-        _cast(self._client, "run", op_occ_id=op_occ_id)
+        _cast(
+            self._client,
+            "run",
+            op_occ_id=op_occ_id,
+            project_id=project_id,
+            vim_group=vim_group,
+        )
 
     def cancel(self, op_occ_id: str) -> None:
         """Send the ID of a cancelled operation to all conductors.
@@ -80,12 +90,18 @@ class ConductorClient:
         """
         _cast(self._fanout, "notify")
 
-    def fetch(self, package_id: str) -> None:
-        """Send the ID of a VNF package to fetch to a conductor.
+    def fetch(self, package_id: str, project_id: str) -> None:
+        """Send the ID of a VNF package to fetch, and its project, to a
+        conductor.
 
         Raise nothing if that fails: the sweep finds the row.
         """
-        _cast(self._client, "fetch", package_id=package_id)
+        _cast(
+            self._client,
+            "fetch",
+            package_id=package_id,
+            project_id=project_id,
+        )
 
     def sync(self, instance_id: str) -> None:
         """Send the ID of a VNF instance to synchronize to a conductor.
@@ -124,10 +140,10 @@ class ConductorEndpoint:
 
     def __init__(
         self,
-        run: Callable[[str], None],
+        run: Callable[[str, str, str], None],
         cancel: Callable[[str], None],
         sync: Callable[[str], None],
-        fetch: Callable[[str], None],
+        fetch: Callable[[str, str], None],
         notify: Callable[[], None],
     ) -> None:
         self._run = run
@@ -137,9 +153,18 @@ class ConductorEndpoint:
         self._notify = notify
 
     @messaging.expose  # type: ignore[untyped-decorator]
-    def run(self, _context: dict[str, Any], op_occ_id: str) -> None:
-        """Start an operation, unless another conductor has claimed it."""
-        self._run(op_occ_id)
+    def run(
+        self,
+        _context: dict[str, Any],
+        op_occ_id: str,
+        project_id: str = "",
+        vim_group: str = "",
+    ) -> None:
+        """Start an operation, unless another conductor has claimed it.
+
+        :param project_id: with vim_group, since version 1.1
+        """
+        self._run(op_occ_id, project_id, vim_group)
 
     @messaging.expose  # type: ignore[untyped-decorator]
     def cancel(self, _context: dict[str, Any], op_occ_id: str) -> None:
@@ -152,9 +177,14 @@ class ConductorEndpoint:
         self._sync(instance_id)
 
     @messaging.expose  # type: ignore[untyped-decorator]
-    def fetch(self, _context: dict[str, Any], package_id: str) -> None:
-        """Fetch a VNF package."""
-        self._fetch(package_id)
+    def fetch(
+        self, _context: dict[str, Any], package_id: str, project_id: str = ""
+    ) -> None:
+        """Fetch a VNF package.
+
+        :param project_id: since version 1.1
+        """
+        self._fetch(package_id, project_id)
 
     @messaging.expose  # type: ignore[untyped-decorator]
     def notify(self, _context: dict[str, Any]) -> None:

@@ -29,7 +29,11 @@ class Subscriptions:
         other_statuses=(303,),
         parameters=(openapi_parameters.IDEMPOTENCY_KEY,),
         response_headers=(openapi_parameters.LOCATION,),
-        error_types=(errors.DuplicateRequest, errors.Unprocessable),
+        error_types=(
+            errors.DuplicateRequest,
+            errors.Unprocessable,
+            errors.QuotaExceeded,
+        ),
     )
     def post(self, body: LccnSubscriptionRequest) -> Any:
         """Subscribe; a duplicate request is redirected to the subscription."""

@@ -52,7 +52,7 @@ class VimResource:
         201,
         rule="vims:create",
         response_headers=(openapi_parameters.LOCATION,),
-        error_types=_REACHABILITY_ERRORS,
+        error_types=(*_REACHABILITY_ERRORS, errors.QuotaExceeded),
     )
     def post(self, body: NewVimBody) -> VimBody:
         """Register a VIM, perhaps with a policy."""

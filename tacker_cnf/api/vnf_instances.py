@@ -42,6 +42,12 @@ EXCLUDED_BY_DEFAULT: Final = frozenset(
 _LIST_DEFINITION: Final = query.ListDefinition(
     VnfInstance, EXCLUDED_BY_DEFAULT, COMPARABLE
 )
+#: errors of a package that is fetched from the NFVO
+_FETCH_ERRORS: Final = (
+    errors.PeerFailed,
+    errors.QuotaExceeded,
+    errors.InsufficientStorage,
+)
 #: declaration of a handler that starts a lifecycle operation
 _TASK: Final[dict[str, Any]] = {
     "parameters": openapi_parameters.TASK,
@@ -50,12 +56,13 @@ _TASK: Final[dict[str, Any]] = {
         errors.Conflict,
         errors.PreconditionFailed,
         errors.Unprocessable,
+        errors.TooManyOperations,
     ),
     "preview": http.Preview(VnfPlan, plan_text.render),
 }
 #: the same if the request may name a package, which the NFVO may have
 _PACKAGE_TASK: Final = _TASK | {
-    "error_types": (*_TASK["error_types"], errors.PeerFailed)
+    "error_types": (*_TASK["error_types"], *_FETCH_ERRORS)
 }
 
 
@@ -77,7 +84,7 @@ class VnfInstances:
         rule="vnf_instances:create",
         parameters=(openapi_parameters.IDEMPOTENCY_KEY,),
         response_headers=(openapi_parameters.LOCATION,),
-        error_types=(errors.Conflict, errors.Unprocessable, errors.PeerFailed),
+        error_types=(errors.Conflict, errors.Unprocessable, *_FETCH_ERRORS),
     )
     def post(self, body: CreateVnfRequest) -> VnfInstance:
         """Create a VNF instance."""

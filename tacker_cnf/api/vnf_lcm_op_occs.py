@@ -48,7 +48,11 @@ _TASK: Final[dict[str, Any]] = {
 #: the same with a dry run
 _PLANNED_TASK: Final = _TASK | {
     "preview": http.Preview(VnfPlan, plan_text.render),
-    "error_types": (*_TASK["error_types"], errors.Unprocessable),
+    "error_types": (
+        *_TASK["error_types"],
+        errors.Unprocessable,
+        errors.TooManyOperations,
+    ),
 }
 
 

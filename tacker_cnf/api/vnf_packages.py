@@ -67,7 +67,11 @@ class VnfPackages:
         rule="vnf_packages:create",
         parameters=(openapi_parameters.IDEMPOTENCY_KEY,),
         response_headers=(openapi_parameters.LOCATION,),
-        error_types=(errors.DuplicateRequest, errors.IdempotencyKeyReused),
+        error_types=(
+            errors.DuplicateRequest,
+            errors.IdempotencyKeyReused,
+            errors.QuotaExceeded,
+        ),
     )
     def post(self, body: CreateVnfPkgInfoRequest) -> VnfPkgInfo:
         """Create a VNF package without content."""
@@ -127,7 +131,11 @@ class VnfPackages:
         202,
         rule="vnf_packages:upload",
         accepts=_UPLOADS,
-        error_types=(errors.Conflict,),
+        error_types=(
+            errors.Conflict,
+            errors.QuotaExceeded,
+            errors.InsufficientStorage,
+        ),
     )
     def put_content(self, package_id: str) -> None:
         """Upload the content of a VNF package: a CSAR."""
@@ -138,7 +146,7 @@ class VnfPackages:
     @http.endpoint(
         202,
         rule="vnf_packages:upload_from_uri",
-        error_types=(errors.Conflict,),
+        error_types=(errors.Conflict, errors.QuotaExceeded),
     )
     def post_upload(
         self, package_id: str, body: UploadVnfPackageFromUriRequest

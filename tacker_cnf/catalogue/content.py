@@ -10,6 +10,7 @@ complete even after a power loss.
 """
 
 import contextlib
+import dataclasses
 import fcntl
 import filecmp
 import hashlib
@@ -22,7 +23,7 @@ from typing import Any, BinaryIO, Final
 
 from oslo_log import log
 
-from tacker_cnf import errors
+from tacker_cnf import disk_space, errors
 from tacker_cnf.temporary_directories import TemporaryDirectories
 
 LOG = log.getLogger(__name__)
@@ -76,6 +77,10 @@ class ContentStore:
         """Return the path of the package as it was uploaded."""
         return self._root / content_id / "package.csar"
 
+    def size(self, content_id: str) -> int:
+        """Return the size of content, in bytes."""
+        return size_of(self._root / content_id)
+
     def unpacked(self, content_id: str) -> Path:
         """Return the path of the unpacked package."""
         return self._root / content_id / "tree"
@@ -128,6 +133,12 @@ class LockedStore:
         self._cleanup.enter_context(self._incoming.adopt(path))
 
 
+def size_of(folder: Path) -> int:
+    """Return the size of all files in a directory, in bytes."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sum(path.stat().st_size for path in files)
+
+
 def sync_to_disk(staged: Path) -> None:
     """Sync a directory and all its files to disk.
 
@@ -165,28 +176,50 @@ def _list(root: Path) -> dict[Path, bool]:
     return {p.relative_to(root): p.is_file() for p in root.rglob("*")}
 
 
+@dataclasses.dataclass(frozen=True)
+class UploadLimits:
+    """What limits the size of an upload."""
+
+    max_bytes: int
+    #: bytes that stay free on the disk
+    min_free_bytes: int = 0
+    #: checks that the project may store so many bytes
+    check_quota: Callable[[int], None] = lambda _: None
+
+    def check(self, folder: Path, size: int, written: int) -> None:
+        """Check the size of an upload, as far as it is known.
+
+        :param folder: where it is written
+        :raises PayloadTooLarge: it is too large
+        :raises QuotaExceeded: the project may not store so much
+        :raises InsufficientStorage: the disk has no space for it
+        """
+        if size > self.max_bytes:
+            raise errors.PayloadTooLarge(
+                f"A VNF package may have {self.max_bytes} bytes at most."
+            )
+        self.check_quota(size)
+        disk_space.check_free(folder, size - written, self.min_free_bytes)
+
+
 def receive(
-    source: BinaryIO, target: Path, max_bytes: int, length: int | None
+    source: BinaryIO, target: Path, limits: UploadLimits, length: int | None
 ) -> str:
     """Write an upload to a file and return its SHA-256 in hex.
 
     :param length: Content-Length; None: read to the end of the stream
-    :raises PayloadTooLarge: the upload is longer than max_bytes
+    :raises PayloadTooLarge: the upload is too large
+    :raises QuotaExceeded: the project may not store so much
+    :raises InsufficientStorage: the disk has no space for it
     :raises BadRequest: the upload is empty, or ended early
     """
     digest = hashlib.sha256()
     size = 0
-    if length is not None and length > max_bytes:
-        raise errors.PayloadTooLarge(
-            f"A VNF package may have {max_bytes} bytes at most."
-        )
+    limits.check(target.parent, length or 1, 0)
     with target.open("wb") as file:
         for chunk in iter(_chunks(source, length), b""):
+            limits.check(target.parent, size + len(chunk), size)
             size += len(chunk)
-            if size > max_bytes:
-                raise errors.PayloadTooLarge(
-                    f"A VNF package may have {max_bytes} bytes at most."
-                )
             digest.update(chunk)
             file.write(chunk)
     if length is not None and size != length:

@@ -45,6 +45,8 @@ class PackageReader:
             max_unpacked_bytes=options.max_unpacked_bytes,
             max_files=options.max_files,
             max_ratio=options.max_ratio,
+            max_package_ratio=options.max_package_ratio,
+            min_free_bytes=options.min_free_bytes,
         )
         self._signatures = Signatures(
             SignaturePolicy(options.signatures), options.trusted_certificates
@@ -55,6 +57,7 @@ class PackageReader:
 
         :raises InvalidPackage: the CSAR, its signature or its VNFD is not
             valid
+        :raises InsufficientStorage: the disk has no space for it
         """
         inner = archive.with_suffix(".inner")
         try:
@@ -83,4 +86,6 @@ class PackageReader:
         if envelope is None:
             return None, csar.unpack(archive, tree, self._limits)
         signature = self._signatures.verify_envelope(envelope, inner)
-        return signature, csar.unpack(inner, tree, self._limits)
+        return signature, csar.unpack(
+            inner, tree, self._limits, archive.stat().st_size
+        )

@@ -1,5 +1,6 @@
 """The content of VNF packages: onboard, open, remove."""
 
+import dataclasses
 import datetime
 import functools
 import uuid
@@ -10,13 +11,18 @@ from typing import Any, BinaryIO, Final
 import msgspec
 from oslo_config import cfg
 
-from tacker_cnf import errors
+from tacker_cnf import disk_space, errors
 from tacker_cnf.catalogue import content
-from tacker_cnf.catalogue.content import ContentStore, LockedStore
+from tacker_cnf.catalogue.content import (
+    ContentStore,
+    LockedStore,
+    UploadLimits,
+)
 from tacker_cnf.catalogue.package_reader import PackageReader, ParsedPackage
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.context import Owner
-from tacker_cnf.db import models, packages
+from tacker_cnf.db import models, packages, quotas
+from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import DuplicateEntry, Session, Store
 from tacker_cnf.sol.common import Checksum
 from tacker_cnf.sol.vnf_package import (
@@ -39,7 +45,10 @@ class Packages:
     def __init__(self, store: Store, conf: cfg.ConfigOpts) -> None:
         self._store = store
         self._reader = PackageReader(conf)
-        self._max_bytes = conf.catalogue.max_package_bytes
+        self._limits = UploadLimits(
+            max_bytes=conf.catalogue.max_package_bytes,
+            min_free_bytes=conf.catalogue.min_free_bytes,
+        )
         self.content = ContentStore(Path(conf.state_path) / "packages")
         self._vnfd = functools.lru_cache(VNFD_CACHE_SIZE)(self._read_vnfd)
 
@@ -62,12 +71,15 @@ class Packages:
         :raises WrongState: the package has got content meanwhile
         :raises Conflict: another package contains this VNFD
         :raises PayloadTooLarge: the upload is too large
+        :raises QuotaExceeded: the project may not store so much
+        :raises InsufficientStorage: the disk has no space for it
         :raises InvalidPackage: the CSAR, its signature or its VNFD is not
             valid
         """
         self._onboard_content(
             source,
             length,
+            self._project_of(package_id),
             lambda content: self._commit(package_id, content),
             allows_code=allows_code,
         )
@@ -94,6 +106,7 @@ class Packages:
         self._onboard_content(
             source,
             length,
+            self._project_of(package_id),
             lambda content: self._commit(package_id, content, attempt=attempt),
             lambda: self._store.write(
                 None, packages.process_upload, package_id, attempt
@@ -113,6 +126,9 @@ class Packages:
 
         :raises Conflict: a package contains this VNFD
         :raises PayloadTooLarge: the package is too large
+        :raises QuotaExceeded: the project may not store so much, or have no
+            more packages
+        :raises InsufficientStorage: the disk has no space for it
         :raises InvalidPackage: the CSAR, its signature or its VNFD is not
             valid, or the package has another VNFD
         """
@@ -126,33 +142,68 @@ class Packages:
             package = empty_package(user_data, Owner(project_id, None))
             self._commit(package.id, content, package)
 
-        self._onboard_content(source, None, commit, allows_code=True)
+        self._store.read(
+            None, quotas.check_remaining, project_id, Resource.VNF_PACKAGES
+        )
+        self._onboard_content(
+            source, None, project_id, commit, allows_code=True
+        )
+
+    def _project_of(self, package_id: str) -> str:
+        package = self._store.read(None, packages.get, package_id)
+        return package.project_id
 
     def _onboard_content(
         self,
         source: BinaryIO,
         length: int | None,
+        project_id: str,
         commit: Callable[[models.VnfPackage], None],
         on_received: Callable[[], None] = lambda: None,
         *,
         allows_code: bool,
     ) -> None:
-        with self.content.incoming() as staged:
+        limits = self._limits_of(project_id)
+        with (
+            self.content.incoming() as staged,
+            disk_space.explain_full_disk(),
+        ):
             archive = staged / "package.csar"
-            content_id = content.receive(
-                source, archive, self._max_bytes, length
-            )
+            content_id = content.receive(source, archive, limits, length)
             on_received()
             parsed = self._reader.read(archive, staged / "tree")
             if parsed.code and not allows_code:
                 raise _code_forbidden(parsed.code)
             content.sync_to_disk(staged)
+            row = _content_row(content_id, content.size_of(staged), parsed)
             with self.content.lock() as locked:
                 locked.store_content(staged, content_id)
                 try:
-                    commit(_content_row(content_id, parsed))
+                    commit(row)
                 finally:
                     self._remove_if_unused(locked, content_id)
+
+    def _limits_of(self, project_id: str) -> UploadLimits:
+        """Return the limits of an upload of a project.
+
+        The transaction at its end checks its quota again, which other uploads
+        may have used meanwhile.
+        """
+
+        def check(size: int) -> None:
+            if remaining is not None and size > remaining:
+                self._store.read(
+                    None,
+                    quotas.check_remaining,
+                    project_id,
+                    Resource.PACKAGE_BYTES,
+                    size,
+                )
+
+        remaining = self._store.read(
+            None, quotas.remaining, project_id, Resource.PACKAGE_BYTES
+        )
+        return dataclasses.replace(self._limits, check_quota=check)
 
     def _remove_if_unused(self, locked: LockedStore, content_id: str) -> None:
         """Remove content that no package uses."""
@@ -163,8 +214,15 @@ class Packages:
         return self._store.read(None, packages.content_in_use, content_id)
 
     def sweep(self) -> None:
-        """Remove files and content of uploads whose process was killed."""
+        """Remove files and content of uploads whose process was killed;
+        measure the content that an earlier release stored.
+        """
         self.content.sweep()
+        for content_id in self._store.read(None, packages.list_unmeasured):
+            size = self.content.size(content_id)
+            self._store.write(
+                None, packages.set_content_bytes, content_id, size
+            )
         for content_id in self.content.ids():
             if not self._in_use(content_id):
                 with self.content.lock() as locked:
@@ -244,8 +302,16 @@ def _commit(
     attempt: int | None,
 ) -> None:
     if new:
+        quotas.reserve(session, new.project_id, Resource.VNF_PACKAGES)
         packages.add(session, new)
         session.flush()
+    package = packages.get(session, package_id, lock=True)
+    quotas.reserve(
+        session,
+        package.project_id,
+        Resource.PACKAGE_BYTES,
+        content.content_bytes or 0,
+    )
     packages.check_new_vnfd(session, package_id, str(content.vnfd_id))
     packages.onboard(session, package_id, content, attempt)
 
@@ -265,11 +331,14 @@ def empty_package(
     )
 
 
-def _content_row(content_id: str, parsed: ParsedPackage) -> models.VnfPackage:
+def _content_row(
+    content_id: str, content_bytes: int, parsed: ParsedPackage
+) -> models.VnfPackage:
     """Build a row with the columns that depend on the content."""
     vnfd, signature = parsed.vnfd, parsed.signature
     return models.VnfPackage(
         content_id=content_id,
+        content_bytes=content_bytes,
         vnfd_id=vnfd.id,
         vnf_provider=vnfd.provider,
         vnf_product_name=vnfd.product_name,

@@ -56,8 +56,8 @@ class Uploads:
         self._client_options = clients.options_from_conf(conf)
         self._timeout: float = options.upload_timeout
 
-    def pending(self) -> tuple[str, ...]:
-        """List the ids of the packages that are to be fetched."""
+    def pending(self) -> tuple[tuple[str, str], ...]:
+        """List the packages that are to be fetched, and their projects."""
         return tuple(self._store.read(None, packages.list_uploads))
 
     def remove_stale_files(self) -> None:

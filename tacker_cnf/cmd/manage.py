@@ -1,18 +1,18 @@
-"""tacker-cnf-manage: manage conductors, the schema, keys, notifications and
-leftovers.
+"""tacker-cnf-manage: manage conductors, the schema, keys, notifications,
+leftovers and quotas.
 """
 
 import argparse
 import datetime
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from oslo_config import cfg
 
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors
-from tacker_cnf.cmd import database, leftovers, start, undelivered
+from tacker_cnf.cmd import database, leftovers, quotas, start, undelivered
 from tacker_cnf.db import (
     conductors,
     keys,
@@ -139,13 +139,30 @@ COMMANDS: dict[str, Command | dict[str, Command]] = {
         "drop": undelivered.drop,
     },
     "leftovers": {"list": leftovers.list_all, "drop": leftovers.drop},
+    "quotas": {
+        "show": quotas.show,
+        "set": quotas.set_quota,
+        "unset": quotas.unset_quota,
+    },
 }
-#: command -> name and description of its argument
-ARGUMENTS: Final = {
-    db_purge: ("days", f"number of days, at least {MIN_DAYS}"),
-    undelivered.resend: ("subscription", "its id"),
-    undelivered.drop: ("subscription", "its id"),
-    leftovers.drop: ("instance", "its id"),
+_PROJECT: Final = ("project", None, "its id")
+_QUOTA: Final = "name of the option in [quotas]"
+#: command -> name, nargs and description of each of its arguments
+ARGUMENTS: Final[Mapping[Command, Sequence[tuple[str, str | None, str]]]] = {
+    db_purge: [("days", "?", f"number of days, at least {MIN_DAYS}")],
+    undelivered.resend: [("subscription", "?", "its id")],
+    undelivered.drop: [("subscription", "?", "its id")],
+    leftovers.drop: [("instance", "?", "its id")],
+    quotas.show: [_PROJECT],
+    quotas.set_quota: [
+        _PROJECT,
+        ("quota", None, _QUOTA),
+        ("limit", None, "number; after `--`, -1: no limit"),
+    ],
+    quotas.unset_quota: [
+        _PROJECT,
+        ("quota", "?", f"{_QUOTA}; default: all"),
+    ],
 }
 
 
@@ -173,9 +190,10 @@ def _parser() -> argparse.ArgumentParser:
         )
         for action, run in commands.items():
             action_parser = actions.add_parser(action, help=run.__doc__)
-            if run in ARGUMENTS:
-                name, description = ARGUMENTS[run]
-                action_parser.add_argument(name, nargs="?", help=description)
+            for name, number, description in ARGUMENTS.get(run, ()):
+                action_parser.add_argument(
+                    name, nargs=number, help=description
+                )
             if run is db_upgrade:
                 action_parser.add_argument(
                     "--project",

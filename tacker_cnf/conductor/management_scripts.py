@@ -11,10 +11,10 @@ from tacker_cnf.conductor import run as running
 from tacker_cnf.conductor.operation_recorder import OperationRecorder
 from tacker_cnf.conductor.run import Run
 from tacker_cnf.conductor.vim_resolver import VimResolver
+from tacker_cnf.drivers.base import TaskContext
 from tacker_cnf.lcm import redaction, script_output, vim_policy
 from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
-from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.scripts import compat, runner
 from tacker_cnf.scripts.limits import ScriptLimits
 from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput
@@ -31,14 +31,12 @@ class ManagementScripts:
         limits: ScriptLimits,
         vim_resolver: VimResolver,
         recorder: OperationRecorder,
-        cancel_token: CancelToken,
-        deadline: Deadline,
+        context: TaskContext,
     ) -> None:
         self._limits = limits
         self._vim_resolver = vim_resolver
         self._recorder = recorder
-        self._cancel_token = cancel_token
-        self._deadline = deadline
+        self._context = context
 
     def has_script(self, run: Run, phase: str) -> bool:
         """Return whether the VNFD has a script for a phase: start or end."""
@@ -62,7 +60,8 @@ class ManagementScripts:
         if name is None:
             return run
         try:
-            output = self._execute(run, phase, name)
+            with self._context.script_place():
+                output = self._execute(run, phase, name)
             return self._apply_output(run, phase, name, output)
         except errors.ScriptFailed as error:
             if not self.tolerates_failure(run, error):
@@ -114,7 +113,9 @@ class ManagementScripts:
         if run.next_package:
             packages.append(run.next_package.code)
         # a script of a forceful termination leaves time for the other steps
-        left = self._deadline.remaining / (2 if _is_forceful(run) else 1)
+        left = self._context.deadline.remaining / (
+            2 if _is_forceful(run) else 1
+        )
         timeout = min(self._limits.timeout, left)
         script_input = self._script_input(run, phase, timeout)
         if not (
@@ -126,7 +127,7 @@ class ManagementScripts:
             name,
             script_input,
             dataclasses.replace(self._limits, timeout=timeout),
-            self._cancel_token,
+            self._context.cancel_token,
             ScriptCallbacks(
                 show=self._recorder.show_log,
                 save=self._recorder.save_log,

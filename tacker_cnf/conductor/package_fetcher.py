@@ -15,7 +15,9 @@ from tacker_cnf.runtime.work_queue import WorkQueue
 LOG = log.getLogger(__name__)
 
 #: packages that one conductor fetches at once
-MAX_CONCURRENT_FETCHES: Final = 2
+MAX_CONCURRENT_FETCHES: Final = 3
+#: the same of one project
+MAX_FETCHES_OF_PROJECT: Final = 2
 #: seconds that a fetch has to end
 STOP_TIMEOUT_S: Final = 1.0
 #: seconds between two deletions of files of interrupted uploads
@@ -38,8 +40,13 @@ class PackageFetcher:
         self._uploads = uploads
         self._lease_set = lease_set
         self._clock = clock
-        #: IDs of packages
-        self.queue = WorkQueue(self._fetch, MAX_CONCURRENT_FETCHES, "upload")
+        #: IDs of packages; their projects take turns
+        self.queue = WorkQueue(
+            self._fetch,
+            MAX_CONCURRENT_FETCHES,
+            "upload",
+            [MAX_FETCHES_OF_PROJECT],
+        )
         self._cancel_token = CancelToken(clock=clock)
         self._tidy_due = Deadline.within(0.0, clock)
 
@@ -56,8 +63,8 @@ class PackageFetcher:
         if self._tidy_due.passed:
             self._tidy_due = Deadline.within(TIDY_INTERVAL_S, self._clock)
             self._uploads.remove_stale_files()
-        for package_id in self._uploads.pending():
-            self.queue.put(package_id)
+        for package_id, project_id in self._uploads.pending():
+            self.queue.put(package_id, project_id)
 
     def _fetch(self, package_id: str) -> None:
         lease_name = f"upload {package_id}"

@@ -1,6 +1,7 @@
 """The conductor process: claims operations and runs their steps."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from oslo_config import cfg
@@ -21,7 +22,7 @@ from tacker_cnf.conductor.steps import Steps
 from tacker_cnf.conductor.synchronizer import Synchronizer
 from tacker_cnf.conductor.vim_resolver import ResolvedVims, VimResolver
 from tacker_cnf.db import conductors, idempotency, instances, op_occs
-from tacker_cnf.db.op_occs import ClaimedOperation
+from tacker_cnf.db.op_occs import ClaimedOperation, WaitingOperation
 from tacker_cnf.db.session import (
     DATABASE_DOWN,
     RowsLocked,
@@ -37,8 +38,10 @@ from tacker_cnf.lcm.operations import registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.script_output import InstanceChanges
 from tacker_cnf.nfvo.base import Nfvo
+from tacker_cnf.runtime import fair_places
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
+from tacker_cnf.runtime.fair_places import FairPlaces
 from tacker_cnf.runtime.periodic_tasks import (
     RENEWAL_RETRY_DELAY_S,
     PeriodicTasks,
@@ -97,9 +100,20 @@ class Conductor:
             self.synchronizer.lease_set,
             clock,
         )
-        #: IDs of operations
+        #: IDs of operations; their projects, and the VIMs of each, take turns
         self.queue = WorkQueue(
-            self._run_operation, self._conf.workers, "operation"
+            self._run_operation,
+            self._conf.workers,
+            "operation",
+            [
+                fair_places.share(self._conf.workers, percent)
+                for percent in (self._conf.project_share, self._conf.vim_share)
+            ],
+        )
+        self._max_scripts = conf.scripts.max_running
+        self._scripts = FairPlaces(
+            self._max_scripts,
+            [fair_places.share(self._max_scripts, self._conf.project_share)],
         )
         self._periodic_tasks = PeriodicTasks(severity, clock)
         self._listener: rpc.Listener | None = None
@@ -170,8 +184,8 @@ class Conductor:
 
     def sweep(self) -> None:
         """Queue the operations that no live conductor has claimed."""
-        for op_occ_id in self._list_unclaimed():
-            self.queue.put(op_occ_id)
+        for waiting in self._list_unclaimed():
+            self.queue.put(*waiting)
 
     @transaction
     def delete_expired_keys(self) -> None:
@@ -180,7 +194,7 @@ class Conductor:
             idempotency.delete_expired(session, self._key_lifetime)
 
     @transaction
-    def _list_unclaimed(self) -> tuple[str, ...]:
+    def _list_unclaimed(self) -> tuple[WaitingOperation, ...]:
         with self._store.reader() as session:
             return tuple(op_occs.list_unclaimed(session))
 
@@ -260,11 +274,15 @@ class Conductor:
     ) -> Runner:
         token, masker = claim.cancel_token, run.build_masker()
         timeout = self._timeout_of(run.op_occ.operation)
+        deadline = Deadline.within(
+            timeout + (run.change.grace or 0), self._clock
+        )
         context = TaskContext(
-            deadline=Deadline.within(
-                timeout + (run.change.grace or 0), self._clock
-            ),
+            deadline=deadline,
             cancel_token=token,
+            script_place=lambda: self._script_place(
+                run.op_occ.project_id, token, deadline
+            ),
             wait_idle=lambda seconds: self._wait_idle(token, seconds),
             report_progress=lambda text: claim.report_progress(masker(text)),
             save_log=recorder.save_log,
@@ -275,8 +293,7 @@ class Conductor:
             self._script_limits,
             self._vim_resolver,
             recorder,
-            token,
-            context.deadline,
+            context,
         )
         steps = Steps(
             self._nfvo,
@@ -346,8 +363,33 @@ class Conductor:
 
         :raises VnfmError: the operation was cancelled, or its lease was lost
         """
-        with self.queue.yield_worker():
+        with self.queue.yield_worker(cancel_token):
             cancel_token.wait_idle(seconds)
+
+    @contextlib.contextmanager
+    def _script_place(
+        self, project_id: str, cancel_token: CancelToken, deadline: Deadline
+    ) -> Iterator[None]:
+        """Wait until a script may run, and run it in this block; free the
+        worker meanwhile.
+
+        :raises ScriptFailed: it could not run before the deadline
+        :raises VnfmError: the operation was cancelled, or its lease was lost
+        """
+        with self.queue.yield_worker(cancel_token):
+            place = self._scripts.acquire(
+                (project_id,), deadline.remaining, cancel_token
+            )
+            if place is None:
+                raise errors.ScriptFailed(
+                    "The script did not run in the time of the operation: "
+                    f"{self._max_scripts} others ran ([scripts] max_running) "
+                    "or waited before it. Retry the operation."
+                )
+            try:
+                yield
+            finally:
+                self._scripts.release(place)
 
     def _timeout_of(self, op: LcmOperationType) -> float:
         own = self._conf[f"{op.lower()}_timeout"]

@@ -28,6 +28,21 @@ OPTIONS = (
         help="Maximum compression ratio of a file in a package: unpacked "
         "size divided by compressed size.",
     ),
+    cfg.IntOpt(
+        "max_package_ratio",
+        default=200,
+        min=2,
+        help="Maximum compression ratio of a package: the size of all its "
+        "files, if they have more than 16 MiB, divided by the size of the "
+        "uploaded file.",
+    ),
+    cfg.IntOpt(
+        "min_free_bytes",
+        default=1024**3,
+        min=0,
+        help="Bytes of the disk with state_path that stay free: packages that "
+        "need them are rejected.",
+    ),
     cfg.ListOpt(
         "upload_hosts",
         default=[],

@@ -19,9 +19,28 @@ OPERATIONS_WITH_TIMEOUT = (
 OPTIONS = (
     cfg.IntOpt(
         "workers",
-        default=32,
+        default=48,
         min=1,
         help="Number of operations that a conductor runs concurrently.",
+    ),
+    cfg.IntOpt(
+        "project_share",
+        default=80,
+        min=1,
+        max=100,
+        help="Percentage of the workers, and of [scripts] max_running, that "
+        "operations of one project may occupy, so that those of others find "
+        "a free one; at least one worker. 100: no limit, as for an "
+        "installation with one project.",
+    ),
+    cfg.IntOpt(
+        "vim_share",
+        default=67,
+        min=1,
+        max=100,
+        help="Percentage of the workers that operations on one VIM may "
+        "occupy, so that a VIM that does not answer leaves some for the "
+        "others; at least one worker. 100: no limit.",
     ),
     cfg.FloatOpt(
         "lease",

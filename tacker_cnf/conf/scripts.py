@@ -110,6 +110,21 @@ OPTIONS = (
         help="Processor time of each process of a script, in seconds; 0: no "
         "limit.",
     ),
+    cfg.IntOpt(
+        "max_running",
+        default=8,
+        min=1,
+        help="Number of scripts that a conductor runs concurrently. "
+        "Operations whose scripts wait or run do not count as [conductor] "
+        "workers.",
+    ),
+    cfg.IntOpt(
+        "max_dry_runs",
+        default=4,
+        min=1,
+        help="Number of scripts, of user data, that a process of the API "
+        "runs concurrently for dry runs; further dry runs are answered 503.",
+    ),
     cfg.FloatOpt(
         "timeout",
         default=900.0,

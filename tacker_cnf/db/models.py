@@ -118,6 +118,9 @@ class VnfPackage(Shareable, Base):
         UtcDateTime, index=True
     )
     content_id: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    #: size of the content, uploaded and unpacked; None: an earlier release
+    #: stored it, and a conductor will measure it
+    content_bytes: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
     vnfd_id: orm.Mapped[str | None] = orm.mapped_column(Name)
     vnf_provider: orm.Mapped[str | None] = orm.mapped_column(Name)
     vnf_product_name: orm.Mapped[str | None] = orm.mapped_column(Name)
@@ -374,6 +377,9 @@ class VnfLcmOpOcc(Owned, Base):
     vim_connections: orm.Mapped[dict[str, VimConnectionInfo]] = (
         orm.mapped_column(SecretJson(dict[str, VimConnectionInfo]))
     )
+    #: digest of the VIM, equal for operations on the same one
+    #: (lcm.vim_group); None: an earlier release stored the operation
+    vim_group: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
     #: the step that runs or that failed
     step: orm.Mapped[str | None] = orm.mapped_column(sa.String(24))
     #: the progress of that step, one line for an operator
@@ -397,6 +403,26 @@ class VnfLcmOpOcc(Owned, Base):
         sa.Integer, default=0, server_default="0"
     )
     lease_until: orm.Mapped[float] = orm.mapped_column(sa.Double)
+
+
+class Quota(Base):
+    """The quotas of one project; NULL: that of the configuration.
+
+    A transaction that creates something locks the row first, so that no other
+    one counts meanwhile.
+    """
+
+    __tablename__ = "quotas"
+
+    project_id: orm.Mapped[str] = orm.mapped_column(
+        ProjectId, primary_key=True
+    )
+    vnf_instances: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    vnf_packages: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    package_bytes: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    vims: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    subscriptions: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    operations: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
 
 
 class OperationPlan(Base):

@@ -7,7 +7,7 @@ token of its claim; the write fails if another conductor has claimed since.
 import datetime
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -22,11 +22,12 @@ from tacker_cnf.db import (
     models,
     outbox,
     plans,
+    quotas,
     scope,
     vims,
 )
 from tacker_cnf.db.session import RowsLocked, epoch
-from tacker_cnf.lcm import states
+from tacker_cnf.lcm import states, vim_group
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
@@ -71,6 +72,16 @@ _FORGOTTEN: Final[Mapping[str, Any]] = {
     "script_changes": None,
     "script_log": None,
 }
+
+
+class WaitingOperation(NamedTuple):
+    """An operation that waits for a conductor, and its groups: these take
+    turns.
+    """
+
+    id: str
+    project_id: str
+    vim_group: str
 
 
 class ClaimedOperation(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,6 +158,7 @@ def add(
         sa.insert(Row).values(
             **values,
             vim_connections=dict(vim_connections),
+            vim_group=vim_group.of_connections(vim_connections),
             user_id=user_id,
             checkpoint={},
             fence=0,
@@ -344,6 +356,8 @@ def _store_effects(
     if result.plan:
         plans.save(session, op_occ.id, result.plan)
     if event != Event.FAIL:
+        if any(result.vims.values()):
+            quotas.lock(session, op_occ.project_id)
         vims.update_provided(session, op_occ.vnf_instance_id, result.vims, now)
     if event == Event.DONE and result.instance:
         _update_instance(session, op_occ.operation, result.instance)
@@ -735,13 +749,38 @@ def requeue(session: orm.Session, owner: str, op_occ_id: str) -> bool:
     return bool(result.rowcount == 1)
 
 
-def list_unclaimed(session: orm.Session) -> Sequence[str]:
-    """Find the operations that wait and that no living conductor has."""
-    return session.scalars(
-        sa.select(Row.id)
+def lock_waiting(session: orm.Session, op_occ_id: str) -> WaitingOperation:
+    """Lock the row of an operation, and return its groups.
+
+    :raises NotFound: the operation does not exist
+    """
+    row = session.execute(
+        sa.select(*_WAITING).where(Row.id == op_occ_id).with_for_update()
+    ).one_or_none()
+    if row is None:
+        raise _not_found(op_occ_id)
+    return _waiting(*row)
+
+
+def list_unclaimed(session: orm.Session) -> Sequence[WaitingOperation]:
+    """Find the operations that wait and that no living conductor has: all
+    of them, so that their groups can take turns.
+    """
+    rows = session.execute(
+        sa.select(*_WAITING)
         .where(
             Row.operation_state.in_(states.ACTIVE),
             Row.lease_until < epoch(),
         )
         .order_by(Row.start_time)
-    ).all()
+    )
+    return [_waiting(*row) for row in rows]
+
+
+_WAITING: Final = (Row.id, Row.project_id, Row.vim_group)
+
+
+def _waiting(
+    op_occ_id: str, project_id: str, group: str | None
+) -> WaitingOperation:
+    return WaitingOperation(op_occ_id, project_id, group or "")

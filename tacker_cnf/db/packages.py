@@ -248,6 +248,7 @@ def onboard(
         column: getattr(content, column)
         for column in (
             "content_id",
+            "content_bytes",
             "vnfd_id",
             "vnf_provider",
             "vnf_product_name",
@@ -348,13 +349,14 @@ def begin_upload(
         raise errors.WrongState(f"VNF package {package_id} has changed.")
 
 
-def list_uploads(session: orm.Session) -> Sequence[str]:
-    """List the packages to fetch."""
-    return session.scalars(
-        sa.select(Row.id)
+def list_uploads(session: orm.Session) -> Sequence[tuple[str, str]]:
+    """List the packages to fetch, and their projects."""
+    rows = session.execute(
+        sa.select(Row.id, Row.project_id)
         .where(Row.onboarding_state.in_(_UPLOAD_STATES))
         .order_by(Row.created_at)
-    ).all()
+    )
+    return rows.tuples().all()
 
 
 def claim_upload(
@@ -433,6 +435,27 @@ def fail_upload(
             upload_allows_code=None,
             upload_attempt=None,
         )
+    )
+
+
+def list_unmeasured(session: orm.Session) -> Sequence[str]:
+    """List the content that an earlier release stored, without its size."""
+    found = session.scalars(
+        sa.select(Row.content_id)
+        .where(Row.content_id.is_not(None), Row.content_bytes.is_(None))
+        .distinct()
+    )
+    return [content_id for content_id in found if content_id]
+
+
+def set_content_bytes(
+    session: orm.Session, content_id: str, size: int
+) -> None:
+    """Set the size of content, in bytes."""
+    session.connection().execute(
+        sa.update(Row)
+        .where(Row.content_id == content_id)
+        .values(content_bytes=size)
     )
 
 

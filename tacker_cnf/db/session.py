@@ -5,7 +5,7 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -31,10 +31,12 @@ R = TypeVar("R")
 Session = orm.Session
 
 #: keys of session.info: whether an event was announced in the session,
-#: [secrets] public_names, and the cache of db.shown_names
+#: [secrets] public_names, the cache of db.shown_names, and the quotas of
+#: projects without quotas of their own, by resource (db.quotas)
 ANNOUNCED: Final = "announced"
 PUBLIC_NAMES: Final = "public_names"
 PACKAGE_NAMES: Final = "package_names"
+QUOTAS: Final = "quotas"
 
 
 class DatabaseTimeout(Exception):
@@ -222,6 +224,8 @@ class Store:
         #: [secrets] public_names
         self.public_names: frozenset[str] = frozenset()
         self._package_names: dict[str, Any] = {}
+        #: quotas of projects without quotas of their own (db.quotas)
+        self.quotas: Mapping[str, int] = {}
         #: called when an event was announced
         self.listeners: list[Callable[[], None]] = []
         self._outage = Outage()
@@ -265,6 +269,7 @@ class Store:
             CONTEXT: context,
             PUBLIC_NAMES: self.public_names,
             PACKAGE_NAMES: self._package_names,
+            QUOTAS: self.quotas,
         }
 
     def read(
@@ -332,6 +337,7 @@ def open_store(
         mysql_sql_mode=options.mysql_sql_mode,
     )
     store.public_names = frozenset(conf.secrets.public_names)
+    store.quotas = dict(conf.quotas)
     return store
 
 

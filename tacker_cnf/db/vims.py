@@ -11,7 +11,8 @@ from sqlalchemy import orm
 
 from tacker_cnf import errors
 from tacker_cnf.context import Owner
-from tacker_cnf.db import models, scope
+from tacker_cnf.db import models, quotas, scope
+from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import DuplicateEntry
 from tacker_cnf.lcm import vim_policy
 from tacker_cnf.lcm.script_output import ProvidedVim
@@ -171,7 +172,8 @@ def update_provided(
     :param changes: name -> VIM; None: no longer provided, without effect for
         a VIM that the instance does not provide
     :raises ScriptFailed: another VIM of the project of the instance has the
-        name, or the type of a VIM has changed
+        name, the type of a VIM has changed, or the project may have no more
+        VIMs; the caller has locked its quotas
     """
     if not changes:
         return
@@ -240,6 +242,13 @@ def _register(
     vim: ProvidedVim,
     now: datetime.datetime,
 ) -> None:
+    try:
+        quotas.reserve(session, owner.project_id, Resource.VIMS)
+    except errors.QuotaExceeded as error:
+        raise errors.ScriptFailed(
+            f"A management script of VNF instance {instance_id} registers "
+            f"VIM {name!r}. {error}"
+        ) from None
     vim_id = str(uuid.uuid4())
     session.add(
         Row(

@@ -1,5 +1,6 @@
 """Interface of VIM drivers."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -131,6 +132,10 @@ class TaskContext:
     cancel_token: CancelToken = dataclasses.field(default_factory=CancelToken)
     #: waits as ``CancelToken.wait_idle``, and yields the worker meanwhile
     wait_idle: Callable[[float], None] | None = None
+    #: waits until a script of the package may run, which runs in its block
+    script_place: Callable[[], contextlib.AbstractContextManager[None]] = (
+        contextlib.nullcontext
+    )
     #: reports the progress of the operation to operators, in one line
     report_progress: Callable[[str], None] = lambda _: None
     #: saves the output of the package's scripts

@@ -132,16 +132,17 @@ class Coordination:
         task, context = self._task, self._context
         vnfc_id = vnfc_ids.vnfc_id(vnfc, task.instance.metadata)
         context.report_progress(f"Coordinating VNFC {vnfc_id}")
-        timeout = min(self._limits.timeout, context.deadline.remaining)
         script_input = self._script_input(vnfc, vnfc_id, address, found)
-        runner.execute(
-            [task.package.code],
-            lambda workspace: self._script_run(workspace, script_input),
-            dataclasses.replace(self._limits, timeout=timeout),
-            context.cancel_token,
-            ScriptCallbacks(save=context.save_log),
-            requested_file=self._script,
-        )
+        with context.script_place():
+            timeout = min(self._limits.timeout, context.deadline.remaining)
+            runner.execute(
+                [task.package.code],
+                lambda workspace: self._script_run(workspace, script_input),
+                dataclasses.replace(self._limits, timeout=timeout),
+                context.cancel_token,
+                ScriptCallbacks(save=context.save_log),
+                requested_file=self._script,
+            )
 
     def _script_run(
         self, workspace: Workspace, script_input: Mapping[str, Any]

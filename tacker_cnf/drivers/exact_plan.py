@@ -1,6 +1,7 @@
 """Exact plans: by what is on the VIM, read in limited time."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tacker_cnf import errors
@@ -19,11 +20,15 @@ def make(
     *,
     cancel_token: CancelToken,
     saved_checkpoint: Mapping[str, Any] | None = None,
+    script_place: Callable[
+        [], contextlib.AbstractContextManager[None]
+    ] = contextlib.nullcontext,
 ) -> Plan:
     """Read the VIM and plan a task; change nothing.
 
     :param timeout: seconds in which the VIM has to be read
     :param saved_checkpoint: that of an earlier attempt of the operation
+    :param script_place: as in TaskContext
     :raises BadRequest: the request or the package is not valid
     :raises InfraError: the VIM cannot be read in time, or the change is not
         possible on it
@@ -36,6 +41,7 @@ def make(
             deadline=Deadline.within(timeout, cancel_token.clock),
             cancel_token=cancel_token,
             saved_checkpoint=saved_checkpoint,
+            script_place=script_place,
         )
         observed = driver.observe_resources(task, context)
     plan: Plan = driver.plan(task, observed)

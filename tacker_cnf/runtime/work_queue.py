@@ -2,111 +2,136 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from oslo_log import log
+
+from tacker_cnf import errors
+from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.fair_places import FairPlaces, Groups, Request
 
 LOG = log.getLogger(__name__)
 
 
 class WorkQueue:
-    """Runs ``work`` for each key in worker threads, each key in one at a time.
+    """Runs ``work`` for each key in a thread, each key in one at a time.
 
-    A key that is put while it is processed is processed once more: the run in
-    progress may have missed the reason for which it was put.
+    The groups of the keys take turns (``FairPlaces``). A key that is put while
+    it is processed is processed once more: the run in progress may have missed
+    the reason for which it was put.
 
     :param work: processes one key; must not raise
     :param workers: maximum number of threads
     :param name: of the threads
+    :param max_of_group: for each level of groups, the most threads of one
     """
 
     def __init__(
-        self, work: Callable[[str], None], workers: int, name: str
+        self,
+        work: Callable[[str], None],
+        workers: int,
+        name: str,
+        max_of_group: Sequence[int] = (),
     ) -> None:
         self._work = work
-        self._workers = workers
         self._name = name
+        self._workers = FairPlaces(workers, max_of_group)
         self._changed = threading.Condition()
-        #: keys in the order in which they were put; the values are not used
-        self._waiting: dict[str, None] = {}
+        #: waiting keys, each with its request for a worker
+        self._waiting: dict[str, Request] = {}
         self._busy: set[str] = set()
-        #: busy keys that are processed again afterwards
-        self._requeued: set[str] = set()
-        #: threads that count against ``workers``, and all running threads
-        self._working = 0
+        #: busy keys that are processed again afterwards, and their groups
+        self._requeued: dict[str, Groups] = {}
         self._threads = 0
         self._closed = False
+        #: .worker: the request of this thread, which has been granted
+        self._current = threading.local()
 
     def __contains__(self, key: object) -> bool:
         with self._changed:
             return key in self._waiting or key in self._busy
 
-    def put(self, key: str) -> None:
-        """Add a key, unless it is waiting already or the queue is closed."""
-        with self._changed:
-            if key in self._busy:
-                self._requeued.add(key)
-            else:
-                self._put(key)
+    def put(self, key: str, *groups: str) -> None:
+        """Add a key, unless it is waiting already or the queue is closed.
 
-    def _put(self, key: str) -> None:
-        if not self._closed:
-            self._waiting[key] = None
-            self._start_worker()
-
-    def _start_worker(self) -> None:
-        """Start a thread if keys are waiting and the limit allows it."""
-        if self._waiting and self._working < self._workers:
-            self._working += 1
-            self._threads += 1
-            threading.Thread(
-                target=self._run, name=self._name, daemon=True
-            ).start()
-
-    @contextlib.contextmanager
-    def yield_worker(self) -> Iterator[None]:
-        """Let another thread run within this block, in which this thread only
-        waits.
+        :param groups: its group of each level, the outermost first
         """
         with self._changed:
-            self._working -= 1
-            self._start_worker()
+            if key in self._busy:
+                self._requeued[key] = groups
+            else:
+                self._put(key, groups)
+
+    def _put(self, key: str, groups: Groups) -> None:
+        if not self._closed and key not in self._waiting:
+            request = Request(
+                groups, lambda granted: self._start(key, granted)
+            )
+            self._waiting[key] = request
+            self._workers.request(request)
+
+    def _start(self, key: str, worker: Request) -> None:
+        """Start a thread for a key that has got a worker."""
+        with self._changed:
+            if self._waiting.get(key) is not worker:  # closed meanwhile
+                self._workers.release(worker)
+                return
+            del self._waiting[key]
+            self._busy.add(key)
+            self._threads += 1
+            threading.Thread(
+                target=self._run,
+                args=(key, worker),
+                name=self._name,
+                daemon=True,
+            ).start()
+
+    def _run(self, key: str, worker: Request) -> None:
+        self._current.worker = worker
+        try:
+            self._work(key)
+        except BaseException:  # SystemExit too: the worker has to be released
+            LOG.exception("Work failed: queue=%s key=%s", self._name, key)
+        with self._changed:
+            self._busy.discard(key)
+            if key in self._requeued:
+                self._put(key, self._requeued.pop(key))
+        self._workers.release(self._current.worker)
+        with self._changed:
+            self._threads -= 1
+            self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def yield_worker(self, cancel_token: CancelToken) -> Iterator[None]:
+        """Let another key be processed within this block, in which this
+        thread only waits; then wait for a worker again.
+
+        :param cancel_token: cancelled work does not wait for one
+        """
+        yielded: Request | None = getattr(self._current, "worker", None)
+        if yielded is None:  # not a thread of this queue
+            yield
+            return
+        self._workers.release(yielded)
         try:
             yield
         finally:
-            with self._changed:
-                self._working += 1
-
-    def _run(self) -> None:
-        while (key := self._next()) is not None:
-            try:
-                self._work(key)
-            except BaseException:  # SystemExit too: the thread has to go on
-                LOG.exception("Work failed: queue=%s key=%s", self._name, key)
-            with self._changed:
-                self._busy.discard(key)
-                if key in self._requeued:
-                    self._requeued.discard(key)
-                    self._put(key)
-
-    def _next(self) -> str | None:
-        """Return the next key; None: this thread is no longer needed."""
-        with self._changed:
-            if self._waiting and self._working <= self._workers:
-                key = next(iter(self._waiting))
-                del self._waiting[key]
-                self._busy.add(key)
-                return key
-            self._working -= 1
-            self._threads -= 1
-            self._changed.notify_all()
-            return None
+            with contextlib.suppress(errors.VnfmError):
+                self._current.worker = (
+                    self._workers.acquire(
+                        yielded.groups, None, cancel_token, first=True
+                    )
+                    or yielded
+                )
 
     def close(self) -> None:
         """Accept no further keys, and drop those that are waiting."""
         with self._changed:
             self._closed = True
+            dropped = tuple(self._waiting.values())
             self._waiting.clear()
+        for request in dropped:
+            self._workers.release(request)
 
     def join(self, timeout: float) -> bool:
         """Wait until the threads have ended, after ``close``.

@@ -23,9 +23,12 @@ from tacker_cnf.db import (
     listing,
     op_occs,
     packages,
+    quotas,
     shown_names,
     vims,
 )
+from tacker_cnf.db.op_occs import WaitingOperation
+from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
     Session,
@@ -33,7 +36,7 @@ from tacker_cnf.db.session import (
 )
 from tacker_cnf.drivers.base import InfraTask, PackageCall
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import modification, redaction, states
+from tacker_cnf.lcm import modification, redaction, states, vim_group
 from tacker_cnf.lcm.change import Change, current_state, flavour_of
 from tacker_cnf.lcm.operations import change_package, registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
@@ -114,6 +117,7 @@ class OperationService:
         :raises NotFound: the instance does not exist
         :raises WrongState: the state of the instance does not allow it
         :raises OperationInProgress: another operation has the instance
+        :raises TooManyOperations: the project runs as many as it may
         :raises Leftovers: objects of a failed instantiation are on the VIM
         :raises BadRequest: the request is not valid for the instance
         :raises VnfdNotUsable: no enabled package has the requested VNFD
@@ -154,6 +158,7 @@ class OperationService:
 
         :raises NotFound: the instance does not exist
         :raises OperationInProgress: an operation has the instance
+        :raises TooManyOperations: the project runs as many as it may
         :raises BadRequest: the request is not valid for the instance
         :raises VnfdNotUsable: no enabled package has the requested VNFD
         :raises IncompatibleVnfd: the instance is not compatible with the VNFD
@@ -200,7 +205,11 @@ class OperationService:
                 OPERATIONS[op].next_vnfd_id(request, instance),
                 context.user_id,
             )
-            self._rpc.wake(op_occ.id)
+            self._rpc.wake(
+                op_occ.id,
+                op_occ.project_id,
+                vim_group.of_connections(vim_connections),
+            )
             return op_occ.id
 
         def accept() -> str:
@@ -361,6 +370,7 @@ class OperationService:
 
         :raises NotFound: the operation does not exist
         :raises WrongState: the operation is not FAILED_TEMP
+        :raises TooManyOperations: the project runs as many as it may
         :raises PreconditionFailed: the operation has another entity tag
         """
         self._resume(context, op_occ_id, Event.RETRY, preconditions)
@@ -376,6 +386,7 @@ class OperationService:
         :raises NotFound: the operation does not exist
         :raises WrongState: the operation is not FAILED_TEMP, or of a type
             without rollback
+        :raises TooManyOperations: the project runs as many as it may
         :raises PreconditionFailed: the operation has another entity tag
         """
         self._resume(context, op_occ_id, Event.ROLLBACK, preconditions)
@@ -388,10 +399,10 @@ class OperationService:
         preconditions: Preconditions,
     ) -> None:
         def resume() -> str:
-            self._store.write(
-                context, _decide, op_occ_id, event, preconditions
+            waiting = self._store.write(
+                context, _resume, op_occ_id, event, preconditions
             )
-            self._rpc.wake(op_occ_id)
+            self._rpc.wake(*waiting)
             return op_occ_id
 
         run_once(self._store, context, preconditions, resume)
@@ -439,10 +450,12 @@ class OperationService:
         """
 
         def cancel() -> str:
-            self._store.write(context, _cancel, op_occ_id, mode, preconditions)
+            waiting = self._store.write(
+                context, _cancel, op_occ_id, mode, preconditions
+            )
             self._rpc.cancel(op_occ_id)
-            # an operation that no conductor has claimed yet ends at once
-            self._rpc.wake(op_occ_id)
+            # an operation that no conductor has claimed yet ends at its turn
+            self._rpc.wake(*waiting)
             return op_occ_id
 
         run_once(self._store, context, preconditions, cancel)
@@ -572,6 +585,7 @@ def _insert(
     now = datetime.datetime.now(datetime.UTC)
     instance_id = op_occ.vnf_instance_id
     used = [c.vim_id for c in resolved.values() if c.vim_id]
+    project_quotas = quotas.lock(session, op_occ.project_id)
     if op_occs.exists(session, op_occ.id):
         return  # an earlier commit succeeded, its response was lost
     instances.reserve(session, instance_id, op_occ.id, generation)
@@ -589,6 +603,7 @@ def _insert(
         ) from None
     if vnfd_id:
         packages.record_use(session, instance_id, vnfd_id, op_occ.project_id)
+    quotas.check(session, project_quotas, Resource.OPERATIONS)
     op_occs.add(session, op_occ, resolved, now, WAKEUP_TIMEOUT_S, user_id)
 
 
@@ -605,14 +620,32 @@ def _decide(
     )
 
 
+def _resume(
+    session: Session,
+    op_occ_id: str,
+    event: Event,
+    preconditions: Preconditions,
+) -> WaitingOperation:
+    """Record a decision by which an operation runs again.
+
+    :raises TooManyOperations: the project has as many as it may have
+    """
+    waiting = op_occs.lock_waiting(session, op_occ_id)
+    project_quotas = quotas.lock(session, waiting.project_id)
+    _decide(session, op_occ_id, event, preconditions)
+    quotas.check(session, project_quotas, Resource.OPERATIONS, is_counted=True)
+    return waiting
+
+
 def _cancel(
     session: Session,
     op_occ_id: str,
     mode: CancelModeType,
     preconditions: Preconditions,
-) -> None:
+) -> WaitingOperation:
     idempotency.record(session, preconditions, op_occ_id)
     op_occs.cancel(session, op_occ_id, mode, preconditions)
+    return op_occs.lock_waiting(session, op_occ_id)
 
 
 def _get(session: Session, op_occ_id: str) -> tuple[VnfLcmOpOcc, str]:

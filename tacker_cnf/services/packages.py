@@ -16,9 +16,11 @@ from tacker_cnf.db import (
     listing,
     models,
     packages,
+    quotas,
     scope,
     sharing,
 )
+from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
     Session,
@@ -67,6 +69,7 @@ class PackageService:
     ) -> VnfPkgInfo:
         """Create a package without content.
 
+        :raises QuotaExceeded: the project may have no more packages
         :raises DuplicateRequest: another request with this key is in progress
         """
         package_id = run_once(
@@ -150,6 +153,8 @@ class PackageService:
         :raises WrongState: the package has content already
         :raises Conflict: another package contains this VNFD
         :raises PayloadTooLarge: the upload is too large
+        :raises QuotaExceeded: the project may have no such large package
+        :raises InsufficientStorage: the disk has no space for it
         :raises InvalidPackage: the CSAR, its signature or its VNFD is not
             valid
         """
@@ -174,14 +179,15 @@ class PackageService:
         :raises NotFound: there is no such package
         :raises WrongState: the package has content already, or is being
             fetched
+        :raises QuotaExceeded: the project has no bytes of packages left
         """
         if request.auth_type == AuthType.OAUTH2_CLIENT_CREDENTIALS:
             raise errors.BadRequest("authType: only BASIC is supported.")
         self._policy.check(request.address_information)
-        self._store.write(
+        project_id = self._store.write(
             context, _begin_upload, package_id, request, allows_code
         )
-        self._rpc.fetch(package_id)
+        self._rpc.fetch(package_id, project_id)
 
     def get_csar(
         self, context: RequestContext, package_id: str
@@ -246,6 +252,7 @@ def _add(
     preconditions: Preconditions,
     owner: Owner,
 ) -> str:
+    quotas.reserve(session, owner.project_id, Resource.VNF_PACKAGES)
     package = empty_package(user_defined_data, owner)
     idempotency.record(session, preconditions, package.id)
     packages.add(session, package)
@@ -274,12 +281,15 @@ def _begin_upload(
     package_id: str,
     request: UploadVnfPackageFromUriRequest,
     allows_code: OwnerCheck,
-) -> None:
+) -> str:
+    """Record the request, and return the project of the package."""
     # read first: the client may use it
     owner = scope.owner_of(packages.get(session, package_id))
+    quotas.check_remaining(session, owner.project_id, Resource.PACKAGE_BYTES)
     packages.begin_upload(
         session, package_id, request, allows_code=allows_code(owner)
     )
+    return owner.project_id
 
 
 def _modify(

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from tacker_cnf.context import RequestContext
-from tacker_cnf.db import idempotency, listing, subscriptions
+from tacker_cnf.db import idempotency, listing, quotas, subscriptions
+from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import Session, Store
 from tacker_cnf.db.subscriptions import Contact
 from tacker_cnf.list_query import ListQuery, Position
@@ -47,6 +48,7 @@ class SubscriptionService:
         :param api_base: base URL by which the subscriber reaches this API
         :raises Unprocessable: the callback URI failed the test
         :raises Unavailable: too many requests wait for VIMs or subscribers
+        :raises QuotaExceeded: the project may have no more subscriptions
         :raises DuplicateRequest: another request with this key is in progress
         """
         duplicate = self._store.read(
@@ -120,5 +122,7 @@ def _new_contact(
 def _add(
     session: Session, contact: Contact, preconditions: Preconditions
 ) -> None:
-    idempotency.record(session, preconditions, contact.subscription.id)
+    subscription = contact.subscription
+    quotas.reserve(session, subscription.project_id, Resource.SUBSCRIPTIONS)
+    idempotency.record(session, preconditions, subscription.id)
     subscriptions.add(session, contact, datetime.datetime.now(datetime.UTC))

@@ -9,7 +9,8 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.context import Owner, RequestContext
-from tacker_cnf.db import models, sharing, vims
+from tacker_cnf.db import models, quotas, sharing, vims
+from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import (
     DuplicateEntry,
     ReferenceError,  # noqa: A004
@@ -115,6 +116,7 @@ class VimService:
 
         :raises InvalidVimConnection: its policy is not valid
         :raises Conflict: another VIM has this name
+        :raises QuotaExceeded: the project may have no more VIMs
         :raises VnfmError: the VIM is unreachable, or rejects the credentials
         """
         owner = context.owner
@@ -213,6 +215,7 @@ def _name_conflict(name: str | None) -> errors.Conflict:
 
 
 def _add(session: Session, requested: NewVim, owner: Owner) -> models.Vim:
+    quotas.reserve(session, owner.project_id, Resource.VIMS)
     vim = _new_row(requested, str(uuid.uuid4()), owner)
     if requested.is_default:
         vims.demote_default(session, owner.project_id)

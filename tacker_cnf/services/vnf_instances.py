@@ -18,8 +18,10 @@ from tacker_cnf.db import (
     listing,
     op_occs,
     packages,
+    quotas,
     shown_names,
 )
+from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
     Session,
@@ -80,6 +82,8 @@ class VnfInstanceService:
         """Create an instance of an enabled package.
 
         :raises VnfdNotUsable: no enabled package has the requested VNFD
+        :raises QuotaExceeded: the project may have no more instances, or
+            packages, if its package comes from the NFVO
         :raises PeerFailed: the NFVO did not send the package
         :raises DuplicateRequest: another request with this key is in progress
         """
@@ -196,6 +200,7 @@ def _add(
     preconditions: Preconditions,
     user_id: str | None,
 ) -> None:
+    quotas.reserve(session, instance.project_id, Resource.VNF_INSTANCES)
     idempotency.record(session, preconditions, instance.id)
     package_id = packages.get_usable(
         session, instance.vnfd_id, instance.project_id

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final, Self
 
-from tacker_cnf import errors
+from tacker_cnf import disk_space, errors
 from tacker_cnf.vnfd import digests, entry_names
 from tacker_cnf.vnfd.limits import MIB, Limits
 
@@ -23,6 +23,10 @@ ENCRYPTED: Final = 0x1 | 0x40 | 0x2000
 COMPRESSIONS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 FILE_MODE: Final = 0o444
 DIRECTORY_MODE: Final = 0o755
+#: unpacked bytes of any package that need no ratio
+SMALL_PACKAGE_BYTES: Final = 16 * MIB
+#: size of the header before each file, without its name
+LOCAL_HEADER_BYTES: Final = 30
 #: exceptions that zipfile raises for malformed archives
 ZIP_ERRORS: Final = (
     zipfile.BadZipFile,
@@ -40,10 +44,17 @@ ZIP_ERRORS: Final = (
 
 
 class Archive:
-    """An open archive with checked entry names."""
+    """An open archive with checked entry names.
 
-    def __init__(self, source: Path, limits: Limits) -> None:
+    :param packed_bytes: the size that the whole package had when it was
+        received; default: that of the archive
+    """
+
+    def __init__(
+        self, source: Path, limits: Limits, packed_bytes: int | None = None
+    ) -> None:
         self._limits = limits
+        self._packed_bytes = packed_bytes or source.stat().st_size
         self._source = _CountingReader(source, limits.max_directory_bytes)
         self._written = 0
         try:
@@ -92,8 +103,11 @@ class Archive:
         """Write one file.
 
         :raises InvalidPackage: a limit is exceeded, or the archive is broken
+        :raises InsufficientStorage: the disk has no space for it
         """
-        self._write(self.files[path], target, digests.Check(()))
+        info = self.files[path]
+        self._check_space(target.parent, info.file_size)
+        self._write(info, target, digests.Check(()))
 
     def unpack(
         self,
@@ -104,7 +118,13 @@ class Archive:
 
         :raises InvalidPackage: a limit is exceeded, a digest differs, or the
             archive is malformed
+        :raises InsufficientStorage: the disk has no space for it
         """
+        claimed = 0
+        for info in self.files.values():
+            claimed += info.file_size
+            self._check_total(claimed, info)
+        self._check_space(into, claimed)
         for info in self._zip.infolist():
             if info.is_dir():
                 _make_directories(into, info.filename)
@@ -123,6 +143,7 @@ class Archive:
         with target.open("xb") as file:
             for data in self._content(info):
                 check.update(data)
+                self._check_space(target.parent, len(data))
                 file.write(data)
         target.chmod(FILE_MODE)
 
@@ -154,17 +175,30 @@ class Archive:
         size: int,
         packed: int,
     ) -> None:
-        if self._written > self._limits.max_unpacked_bytes:
-            raise errors.InvalidPackage(
-                "the package unpacks to more than the"
-                f" {self._limits.max_unpacked_bytes} bytes accepted, at"
-                f" {info.filename}",
-            )
+        self._check_total(self._written, info)
         if size > MIB and size > packed * self._limits.max_ratio:
             raise errors.InvalidPackage(
                 f"{info.filename}: unpacks to more than"
                 f" {self._limits.max_ratio} times its packed size",
             )
+
+    def _check_total(self, size: int, info: zipfile.ZipInfo) -> None:
+        limits = self._limits
+        if size > limits.max_unpacked_bytes:
+            raise errors.InvalidPackage(
+                "the package unpacks to more than the"
+                f" {limits.max_unpacked_bytes} bytes accepted, at"
+                f" {info.filename}",
+            )
+        allowed = self._packed_bytes * limits.max_package_ratio
+        if size > max(allowed, SMALL_PACKAGE_BYTES):
+            raise errors.InvalidPackage(
+                f"the package unpacks to more than {limits.max_package_ratio}"
+                f" times its size of {self._packed_bytes} bytes",
+            )
+
+    def _check_space(self, folder: Path, size: int) -> None:
+        disk_space.check_free(folder, size, self._limits.min_free_bytes)
 
     def _list_files(self) -> dict[str, zipfile.ZipInfo]:
         """Return the files of the archive by their path."""
@@ -173,6 +207,7 @@ class Archive:
         for info in entries:
             names.add(info.filename)
             _check_kind(info)
+        _check_separate(entries, self._zip.start_dir)
         return {info.filename: info for info in entries if not info.is_dir()}
 
 
@@ -235,6 +270,29 @@ def _check_kind(info: zipfile.ZipInfo) -> None:
         raise errors.InvalidPackage(
             f"{name!r:.200} is compressed by a method that is not supported",
         )
+
+
+def _check_separate(
+    entries: Sequence[zipfile.ZipInfo], directory_at: int
+) -> None:
+    """Check that no two entries have bytes in common: they could unpack the
+    same bytes many times.
+
+    :param directory_at: where the directory of the archive begins
+    """
+    end = directory_at
+    for info in sorted(entries, key=_header_offset, reverse=True):
+        size = LOCAL_HEADER_BYTES + info.compress_size
+        if info.header_offset + size > end:
+            raise errors.InvalidPackage(
+                f"the archive contains {info.filename!r:.200}, which overlaps"
+                " with another entry",
+            )
+        end = info.header_offset
+
+
+def _header_offset(info: zipfile.ZipInfo) -> int:
+    return info.header_offset
 
 
 def _make_directories(into: Path, path: str) -> None:

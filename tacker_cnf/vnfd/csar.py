@@ -36,19 +36,27 @@ class Csar(msgspec.Struct, frozen=True, kw_only=True):
     unsigned: tuple[str, ...] = ()
 
 
-def unpack(archive: Path, into: Path, limits: Limits | None = None) -> Csar:
+def unpack(
+    archive: Path,
+    into: Path,
+    limits: Limits | None = None,
+    packed_bytes: int | None = None,
+) -> Csar:
     """Verify a package and write its tree below a new or empty directory.
 
     On any error the directory is left empty or absent. Files are read-only.
 
+    :param packed_bytes: the size in which the package was received, in a
+        signed envelope; default: that of the archive
     :raises InvalidPackage: the package is invalid; the message says where
+    :raises InsufficientStorage: the disk has no space for it
     :raises FileExistsError: the directory is not empty
     """
     into.mkdir(parents=True, exist_ok=True)
     if any(into.iterdir()):
         raise FileExistsError(f"{into} is not empty")
     try:
-        with Archive(archive, limits or Limits()) as opened:
+        with Archive(archive, limits or Limits(), packed_bytes) as opened:
             into.chmod(DIRECTORY_MODE)
             return _unpack(opened, into)
     except BaseException:

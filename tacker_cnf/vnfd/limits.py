@@ -15,6 +15,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_directory_bytes: int = 8 * MIB
     #: unpacked size to packed size of a file, above 1 MiB
     max_ratio: int = 200
+    #: unpacked size of all files to the size of the package, above 16 MiB
+    max_package_ratio: int = 200
+    #: bytes that stay free on the disk; 0: no limit
+    min_free_bytes: int = 0
     max_metadata_bytes: int = 4 * MIB
     max_path_bytes: int = 1024
     max_path_depth: int = 32

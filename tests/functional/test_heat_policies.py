@@ -60,7 +60,7 @@ class HeatCase(ApiCase):
 
     def respond(self, request: ReceivedRequest) -> Answer:
         if request.path.endswith("/auth/tokens"):
-            return keystone.token(f"{self.cloud.url}/heat", request)
+            return keystone.with_heat(f"{self.cloud.url}/heat")(request)
         if request.method == "GET" and "/heat/stacks/" in request.path:
             missing = {"code": 404, "error": {"message": "not found"}}
             return self.json(404, missing)

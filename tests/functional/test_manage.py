@@ -46,3 +46,42 @@ class TestManage(testtools.TestCase):
         self.assertEqual(0, status, output)
         self.assertRegex(output, r"^[1-9]\d* values encrypted")
         self.assertEqual(instance_id, self.vnfm.instance(instance_id)["id"])
+
+    def test_quotas(self) -> None:
+        self.vnfm.create(self.vnfm.onboard())
+        status, output = self.manage("quotas", "show", "noauth")
+        self.assertEqual(0, status, output)
+        rows = dict(line.split(maxsplit=1) for line in output.splitlines())
+        used = rows["vnf_instances"].split()
+        self.assertEqual(["1000", "1", "all", "projects"], used)
+        status, output = self.manage(
+            "quotas", "set", "noauth", "vnf_instances", "1"
+        )
+        self.assertEqual(0, status, output)
+        self.assertRegex(output, r"vnf_instances +1 +1 +the project")
+        created = self.vnfm.call(
+            "POST",
+            "/vnflcm/v2/vnf_instances",
+            {"vnfdId": self.vnfm.onboard()},
+        )
+        self.assertEqual(403, created.status)
+        unlimited = ("set", "noauth", "vims", "--", "-1")
+        status, output = self.manage("quotas", *unlimited)
+        self.assertRegex(output, r"vims +unlimited +0 +the project")
+        _, output = self.manage("quotas", "unset", "noauth", "vims")
+        self.assertRegex(output, r"vims +100 +0 +all projects")
+        self.assertRegex(output, r"vnf_instances +1 +1 +the project")
+        _, output = self.manage("quotas", "unset", "noauth")
+        self.assertNotIn("the project", output)
+
+    def test_quotas_that_are_not_valid(self) -> None:
+        for name, limit, message in (
+            ("pods", "1", "QUOTA: pods is unknown; it has to be one of"),
+            ("vims", "many", "LIMIT: many; it has to be a number, or -1"),
+            ("vims", "-2", "LIMIT: -2; it has to be a number, or -1"),
+        ):
+            status, output = self.manage(
+                "quotas", "set", "--", "noauth", name, limit
+            )
+            self.assertEqual(1, status)
+            self.assertIn(message, output)

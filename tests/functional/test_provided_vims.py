@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tacker_cnf.db.quotas import Resource
 from tests.fixtures import waiting
 from tests.fixtures.crashing_conductor import (
     CrashingConductor,
@@ -79,6 +80,21 @@ class ProvidedCase(ScriptedHooksCase):
         return self.run_completed(
             instance_id, "terminate", terminationType=how
         )
+
+
+class TestQuota(ProvidedCase):
+    def test_a_vim_beyond_the_quota(self) -> None:
+        self.register("one")
+        self.vnfm.parts.store.quotas = {Resource.VIMS: 1}
+        self.set_action("instantiate_end", provides())
+        instance_id = self.create_scripted()
+        end = self.instantiate(instance_id)
+        self.assertEqual("FAILED_TEMP", end["operationState"])
+        self.assertIn("registers VIM 'k8s'. Quota", end["error"]["detail"])
+        self.assertEqual(["one"], [*self.vims()])
+        self.vnfm.parts.store.quotas = {Resource.VIMS: 2}
+        self.decide_and_check(end, "retry", "COMPLETED")
+        self.assertEqual({"one", "k8s"}, {*self.vims()})
 
 
 class TestLifecycle(ProvidedCase):

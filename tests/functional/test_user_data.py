@@ -1,8 +1,10 @@
 """User data of a package, run in a process."""
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,7 @@ class UserDataCase(testtools.TestCase):
         self.user_data = ChosenUserData(limits_of(conf))
         self.cancel_token = CancelToken()
         self.log = ""
+        self.places: list[str] = []
 
     def build_task(self, **parameters: Any) -> InfraTask:
         request = build_request(parameters)
@@ -115,11 +118,18 @@ class UserDataCase(testtools.TestCase):
             deadline=Deadline.within(120),
             cancel_token=self.cancel_token,
             save_log=self.save_log,
+            script_place=self.script_place,
         )
         return self.user_data.fields(self.build_task(**parameters), context)
 
     def save_log(self, line: str) -> None:
         self.log += line
+
+    @contextlib.contextmanager
+    def script_place(self) -> Iterator[None]:
+        self.places.append("entered")
+        yield
+        self.places.append("left")
 
     def write(
         self, text: str, name: str = "mine.py", *, listed: bool = True
@@ -217,6 +227,12 @@ class TestScripts(UserDataCase):
         description = yaml.safe_load(result.template)["description"]
         self.assertEqual(f"Front and Store of {INSTANCE}", description)
         self.assertIn(f"a stack for {INSTANCE}", self.log)
+
+    def test_it_runs_in_a_place_for_scripts(self) -> None:
+        self.compute_fields()  # the default runs in this process
+        self.assertEqual([], self.places)
+        self.call_user_data("./UserData/named.py", "NamedUserData")
+        self.assertEqual(["entered", "left"], self.places)
 
     def test_user_data_that_was_written_for_tacker(self) -> None:
         self.write("ASKED = 'for Tacker'\nprint('noise')", "sibling.py")

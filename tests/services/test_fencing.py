@@ -40,7 +40,13 @@ class FencingCase(LostConductorCase):
     def setUp(self) -> None:
         super().setUp()
         workers = MANY + FEW * len(CHANGES)
-        self.deploy(pod_start_delay=0.1, workers=workers, lease=LEASE)
+        self.deploy(
+            pod_start_delay=0.1,
+            workers=workers,
+            project_share=100,
+            vim_share=100,
+            lease=LEASE,
+        )
 
     def make_cluster(self, pod_start_delay: float) -> LoggedCluster:
         return LoggedCluster(pod_start_delay)

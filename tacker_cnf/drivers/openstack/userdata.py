@@ -102,14 +102,15 @@ class ChosenUserData:
         context: TaskContext,
         user_data_input: UserDataInput,
     ) -> UserDataOutput:
-        timeout = min(self._limits.timeout, context.deadline.remaining)
-        return user_data_process.run(
-            task.package.code,
-            user_data_input,
-            dataclasses.replace(self._limits, timeout=timeout),
-            context.cancel_token,
-            context.save_log,
-        )
+        with context.script_place():
+            timeout = min(self._limits.timeout, context.deadline.remaining)
+            return user_data_process.run(
+                task.package.code,
+                user_data_input,
+                dataclasses.replace(self._limits, timeout=timeout),
+                context.cancel_token,
+                context.save_log,
+            )
 
 
 def _requested_class(task: InfraTask) -> UserDataClass | None:

@@ -13,7 +13,11 @@ import testtools
 
 from tacker_cnf import errors, temporary_directories
 from tacker_cnf.catalogue import content
-from tacker_cnf.catalogue.content import CHUNK_BYTES, ContentStore
+from tacker_cnf.catalogue.content import (
+    CHUNK_BYTES,
+    ContentStore,
+    UploadLimits,
+)
 
 
 class SlowStream(io.RawIOBase):
@@ -269,7 +273,7 @@ class TestReceive(ContentTest):
         return content.receive(
             source,  # type: ignore[arg-type]
             self.target,
-            most,
+            UploadLimits(most),
             length,
         )
 

@@ -133,7 +133,7 @@ class OpOccTest(StoreTest):
 
     def list_unclaimed(self) -> list[str]:
         with self.store.reader() as session:
-            return list(op_occs.list_unclaimed(session))
+            return [found.id for found in op_occs.list_unclaimed(session)]
 
     def assert_lease_valid(self) -> None:
         with self.store.reader() as session:

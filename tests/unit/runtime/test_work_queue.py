@@ -4,6 +4,8 @@ import threading
 
 import testtools
 
+from tacker_cnf import errors
+from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.runtime.work_queue import WorkQueue
 from tests.fixtures import waiting
 
@@ -101,7 +103,7 @@ class TestWorkQueue(testtools.TestCase):
 
         def work(key: str) -> None:
             if key.startswith("slow"):
-                with queue.yield_worker():
+                with queue.yield_worker(CancelToken()):
                     waiting_workers.release()
                     may_continue.wait(WAIT_TIMEOUT_S)
             self.done.append(key)
@@ -117,4 +119,80 @@ class TestWorkQueue(testtools.TestCase):
         queue.put("last")
         waiting.until(lambda: self.done[-1] == "last", "the last key")
         queue.close()
+        self.assertTrue(queue.join(WAIT_TIMEOUT_S))
+
+    def test_a_thread_waits_for_a_worker_again(self) -> None:
+        """It does not exceed the number of workers."""
+        yielding, may_return = threading.Event(), threading.Event()
+        order: list[str] = []
+
+        def work(key: str) -> None:
+            if key == "first":
+                with queue.yield_worker(CancelToken()):
+                    yielding.set()
+                    may_return.wait(WAIT_TIMEOUT_S)
+                order.append(key)
+            else:
+                self.work(key)
+                order.append(key)
+
+        queue = WorkQueue(work, 1, "returning")
+        queue.put("first", "a")
+        self.assertTrue(yielding.wait(WAIT_TIMEOUT_S))
+        queue.put("second", "a")
+        queue.put("third", "a")
+        self.wait_started()
+        may_return.set()
+        group = queue._workers._waiting._subgroups["a"]
+        waiting.until(lambda: len(group._requests) == 2, "its request")
+        self.assertEqual([], order)
+        self.may_continue.release()
+        # before the third, which came first
+        waiting.until(lambda: "first" in order, "the first key")
+        self.assertEqual(["second", "first"], order[:2])
+        self.may_continue.release()
+        waiting.until(lambda: len(order) == 3, "the third key")
+        queue.close()
+        self.assertTrue(queue.join(WAIT_TIMEOUT_S))
+
+    def test_cancelled_work_does_not_wait_for_a_worker(self) -> None:
+        token = CancelToken()
+        yielding, may_return = threading.Event(), threading.Event()
+
+        def work(key: str) -> None:
+            if key == "first":
+                with queue.yield_worker(token):
+                    yielding.set()
+                    may_return.wait(WAIT_TIMEOUT_S)
+                self.done.append(key)
+            else:
+                self.work(key)
+
+        queue = WorkQueue(work, 1, "cancelled")
+        queue.put("first")
+        self.assertTrue(yielding.wait(WAIT_TIMEOUT_S))
+        queue.put("second")
+        self.wait_started()
+        may_return.set()
+        token.cancel(errors.Cancelled(), forceful=False)
+        waiting.until(lambda: self.done == ["first"], "the cancelled key")
+        queue.put("third")  # the only worker is still that of the second
+        self.may_continue.release()
+        self.wait_started()
+        self.assertEqual(["first", "second"], self.done)
+        self.may_continue.release()
+        queue.close()
+        self.assertTrue(queue.join(WAIT_TIMEOUT_S))
+
+    def test_a_group_leaves_a_worker_to_others(self) -> None:
+        queue = WorkQueue(self.work, 2, "groups", [1])
+        for number in range(5):
+            queue.put(f"a{number}", "a")
+        self.wait_started()
+        queue.put("b", "b")
+        self.wait_started()
+        self.may_continue.release(2)
+        waiting.until(lambda: "b" in self.done, "the key of the other group")
+        queue.close()
+        self.may_continue.release(10)
         self.assertTrue(queue.join(WAIT_TIMEOUT_S))

@@ -288,6 +288,100 @@ class TestLimits(CsarTest):
         struct.pack_into("<I", data, at + 20, 3 * MIB)
         self.archive.write_bytes(data)
         self.assertEqual(
-            "zeros: unpacks to more than 200 times its packed size",
+            "the archive contains 'zeros', which overlaps with another entry",
             self.refused(),
         )
+
+    def test_many_files_each_within_its_limits(self) -> None:
+        """They had 1 GiB in an archive of 1.1 MiB."""
+        zeros = {f"f{n}": b"\0" * MIB for n in range(1024)}
+        packages.write_zip(self.archive, packages.package_files(zeros))
+        size = self.archive.stat().st_size
+        self.assertLess(size, 1.5 * MIB)
+        self.assertEqual(
+            "the package unpacks to more than 200 times its size of"
+            f" {size} bytes",
+            self.refused(),
+        )
+
+    def test_understated_sizes_of_many_files(self) -> None:
+        zeros = {f"f{n}": b"\0" * MIB for n in range(40)}
+        packages.write_zip(self.archive, packages.package_files(zeros))
+        data = bytearray(self.archive.read_bytes())
+        at = 0
+        while (at := data.find(b"PK\x01\x02", at + 1)) > 0:
+            if data[at + 46 : at + 47] == b"f":
+                struct.pack_into("<I", data, at + 24, 10)
+        self.archive.write_bytes(data)
+        self.assertIn("f0", self.refused())
+
+    def test_a_small_package_needs_no_ratio(self) -> None:
+        zeros = {f"f{n}": b"\0" * MIB for n in range(15)}
+        self.unpack(packages.package_files(zeros))
+        more = packages.package_files({**zeros, "f15": b"\0" * MIB})
+        packages.write_zip(self.archive, more)
+        self.assertIn("more than 200 times", self.refused())
+        self.unpack(more, Limits(max_package_ratio=1000))
+
+    def test_the_ratio_to_what_was_received(self) -> None:
+        """A signed envelope is compressed, too."""
+        zeros = {f"f{n}": b"\0" * MIB for n in range(20)}
+        packages.write_zip(
+            self.archive,
+            packages.package_files(
+                {**zeros, "random": hashlib.shake_128(b"").digest(MIB)}
+            ),
+        )
+        csar.unpack(self.archive, self.root / "tree")
+        error = self.assertRaises(
+            errors.InvalidPackage,
+            csar.unpack,
+            self.archive,
+            self.root / "refused",
+            None,
+            10_000,
+        )
+        self.assertIn("its size of 10000 bytes", str(error))
+
+    def test_entries_that_overlap(self) -> None:
+        """Many entries unpack the same bytes."""
+        kernel = hashlib.shake_128(b"").digest(MIB)
+        packages.write_zip(
+            self.archive,
+            packages.package_files({"kernel": kernel, "last": b"x"}),
+        )
+        data = self.archive.read_bytes()
+        at = data.index(b"kernel", data.index(b"PK\x01\x02")) - 46
+        entry = data[at : at + 46 + len("kernel")]
+        copies = b"".join(
+            entry.replace(b"kernel", f"copy{n:02}".encode()) for n in range(90)
+        )
+        end = bytearray(data[data.rindex(b"PK\x05\x06") :])
+        count, size = struct.unpack_from("<HI", end, 10)
+        struct.pack_into(
+            "<HHI", end, 8, count + 90, count + 90, size + len(copies)
+        )
+        begin = data.rindex(b"PK\x05\x06")
+        self.archive.write_bytes(data[:begin] + copies + bytes(end))
+        self.assertIn("which overlaps with another entry", self.refused())
+
+    def test_an_archive_in_the_archive_stays_packed(self) -> None:
+        inner = packages.write_zip(
+            self.root / "inner.zip", {"zeros": b"\0" * (64 * MIB)}
+        )
+        content = inner.read_bytes()
+        inner.unlink()
+        self.unpack(packages.package_files({"inner.zip": content}))
+        self.assertEqual(content, (self.tree / "inner.zip").read_bytes())
+
+    def test_a_full_disk(self) -> None:
+        packages.write_zip(self.archive, packages.package_files())
+        error = self.assertRaises(
+            errors.InsufficientStorage,
+            csar.unpack,
+            self.archive,
+            self.root / "refused",
+            Limits(min_free_bytes=2**62),
+        )
+        self.assertIn("no space", str(error))
+        self.assertEqual([self.archive], list(self.root.iterdir()))

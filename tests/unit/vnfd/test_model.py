@@ -70,6 +70,8 @@ class TestDefaults(testtools.TestCase):
                 "max_files": 20_000,
                 "max_directory_bytes": 8_388_608,
                 "max_ratio": 200,
+                "max_package_ratio": 200,
+                "min_free_bytes": 0,
                 "max_metadata_bytes": 4_194_304,
                 "max_path_bytes": 1_024,
                 "max_path_depth": 32,
