@@ -3,21 +3,26 @@
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.http_server import wsgi
-from tacker_cnf.http_server.bodies import Body, Receive
+from tacker_cnf.http_server.bodies import Body
 from tacker_cnf.http_server.limits import PIECE_BYTES, Limits, Pace
-from tacker_cnf.http_server.wsgi import Environ, Response, Scope, Wsgi
+from tacker_cnf.http_server.wsgi import (
+    Environ,
+    Receive,
+    Response,
+    Scope,
+    Send,
+    Wsgi,
+)
 
 LOG = log.getLogger(__name__)
-
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 #: seconds after which a refused upload may be tried again
 RETRY_AFTER_S: Final = 30
@@ -143,7 +148,8 @@ class Application:
         start = {"status": response.status, "headers": headers}
         await send({"type": "http.response.start", **start})
         pace = Pace(self._limits)
-        chunk, rest = response.first, response.rest
+        chunk: bytes | None = response.first
+        rest = response.rest
         if method == "HEAD":
             chunk, rest = b"", None
         try:

@@ -1,16 +1,15 @@
 """The bodies of requests."""
 
 import asyncio
+import contextlib
 import io
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, BinaryIO, Final, cast
 
 from tacker_cnf import errors
 from tacker_cnf.http_server.limits import Limits, Pace
-from tacker_cnf.http_server.wsgi import Environ
-
-Receive = Callable[[], Awaitable[dict[str, Any]]]
+from tacker_cnf.http_server.wsgi import Environ, Receive
 
 #: bytes of a body that stay in memory
 MEMORY_BYTES: Final = 65_536
@@ -71,19 +70,16 @@ class Body:
                 "accepted."
             )
         file = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115
-        size = 0
-        try:
+        with contextlib.ExitStack() as cleanup:
+            cleanup.enter_context(file)
             while chunk := await self._next():
-                size += len(chunk)
-                if size > limit:
+                file.write(chunk)
+                if file.tell() > limit:
                     raise errors.PayloadTooLarge(
                         f"The body has more than {limit} bytes; at most "
                         f"{limit} are accepted."
                     )
-                file.write(chunk)
-        except BaseException:
-            file.close()
-            raise
+            cleanup.pop_all()
         file.seek(0)
         return cast("BinaryIO", file)
 

@@ -3,18 +3,24 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gunicorn.asgi.protocol import ASGIProtocol
 
 from tacker_cnf.http_server import wsgi
-from tacker_cnf.http_server.bodies import Receive
-from tacker_cnf.http_server.limits import MAX_HEAD_BYTES
-from tacker_cnf.http_server.wsgi import Scope
+from tacker_cnf.http_server.application import Application
+from tacker_cnf.http_server.connections import Connections
+from tacker_cnf.http_server.limits import MAX_HEAD_BYTES, Limits
+from tacker_cnf.http_server.wsgi import Receive, Scope, Send
 
-if TYPE_CHECKING:
-    from tacker_cnf.http_server.application import Send
-    from tacker_cnf.http_server.server import Server
+
+class Host(Protocol):
+    """The server of a connection."""
+
+    limits: Limits
+    loop: asyncio.AbstractEventLoop
+    connections: Connections
+    application: Application
 
 
 class Connection(ASGIProtocol):  # type: ignore[misc]
@@ -22,7 +28,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]
     errors are problem+json.
     """
 
-    def __init__(self, server: "Server") -> None:
+    def __init__(self, server: Host) -> None:
         super().__init__(server)
         self._server = server
         self._limits = server.limits
@@ -77,7 +83,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]
         return super()._on_headers_complete()
 
     async def _process(
-        self, scope: Scope, receive: Receive, send: "Send"
+        self, scope: Scope, receive: Receive, send: Send
     ) -> None:
         try:
             await self._server.application(self, scope, receive, send)

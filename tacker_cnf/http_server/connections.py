@@ -1,5 +1,6 @@
 """The open connections of a process."""
 
+import asyncio
 import contextlib
 from collections.abc import Iterator
 from typing import Protocol
@@ -34,6 +35,7 @@ class Connections:
         self._waiting: dict[Abortable, None] = {}
         self._held: set[Abortable] = set()
         self._is_full = False
+        self._closed = asyncio.Event()
 
     def add(self, connection: Abortable) -> None:
         """Add a connection; abort another one, or this one, at the limit."""
@@ -51,6 +53,14 @@ class Connections:
         """Remove a connection."""
         self._waiting.pop(connection, None)
         self._held.discard(connection)
+        if not len(self):
+            self._closed.set()
+
+    async def wait_closed(self) -> None:
+        """Wait until there is no connection."""
+        while len(self):
+            self._closed.clear()
+            await self._closed.wait()
 
     @contextlib.contextmanager
     def hold(self, connection: Abortable) -> Iterator[None]:

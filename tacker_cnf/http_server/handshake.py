@@ -2,12 +2,9 @@
 
 import asyncio
 import ssl
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from tacker_cnf.http_server.connection import Connection
-
-if TYPE_CHECKING:
-    from tacker_cnf.http_server.server import Server
+from tacker_cnf.http_server.connection import Connection, Host
 
 
 class Handshake(asyncio.Protocol):
@@ -17,7 +14,7 @@ class Handshake(asyncio.Protocol):
     clients which stall would not be limited.
     """
 
-    def __init__(self, server: "Server", context: ssl.SSLContext) -> None:
+    def __init__(self, server: Host, context: ssl.SSLContext) -> None:
         self._server = server
         self._context = context
 

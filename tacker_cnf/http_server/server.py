@@ -19,8 +19,6 @@ from tacker_cnf.http_server.wsgi import Wsgi
 
 #: connections that are accepted before others are served
 ACCEPT_AT_ONCE: Final = 16
-#: seconds between looks for the end of the last request
-STOP_INTERVAL_S: Final = 0.05
 
 
 class Server:
@@ -66,8 +64,7 @@ class Server:
             connection.close_if_idle()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STOP_TIMEOUT_S):
-                while self.connections:
-                    await asyncio.sleep(STOP_INTERVAL_S)
+                await self.connections.wait_closed()
 
     async def _listen(self, listener: socket.socket) -> asyncio.Server:
         server = await self.loop.create_server(

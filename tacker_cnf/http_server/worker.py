@@ -28,7 +28,7 @@ class Worker(base.Worker):  # type: ignore[misc]
 
     async def _watch_parent(self, stop: asyncio.Event) -> None:
         # a signal that came early has ended "alive"
-        while self.alive and self.ppid == os.getppid():
+        while self.alive and self.ppid == os.getppid():  # noqa: ASYNC110
             await asyncio.sleep(1.0)
         stop.set()
 

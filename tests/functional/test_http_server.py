@@ -87,7 +87,7 @@ class TestHttp(ServerTest):
             iter([csar[:half], csar[half:]]),
             {"Content-Type": "application/zip"},
         )
-        self.assertEqual(202, response.status, response.content)
+        self.assertEqual(202, response.status, str(response.content))
 
     def test_a_large_body_of_json(self) -> None:
         body = {"userDefinedData": {"a": "b" * 900_000}}
@@ -95,7 +95,9 @@ class TestHttp(ServerTest):
             "POST", "/vnfpkgm/v1/vnf_packages", json.dumps(body)
         )
         self.assertEqual(201, response.status)
-        self.assertEqual(body["userDefinedData"], response.json["userDefinedData"])
+        self.assertEqual(
+            body["userDefinedData"], response.json["userDefinedData"]
+        )
 
     def test_an_expected_continue(self) -> None:
         csar = self.useFixture(Csar()).read()
@@ -171,9 +173,9 @@ class TestInvalidRequests(ServerTest):
         ):
             received = self.exchange(POST + headers + b"\r\n" + hidden)
             statuses = re.findall(rb"HTTP/1\.1 (\d+)", received)
-            self.assertEqual(1, len(statuses), (headers, received))
+            self.assertEqual(1, len(statuses), f"{headers!r} {received!r}")
             status = int(statuses[0])
-            self.assertIn(status, {400, 501}, headers)
+            self.assertIn(status, {400, 501}, str(headers))
             self.check_problem(status, received)
 
     def test_invalid_chunks(self) -> None:
@@ -206,8 +208,15 @@ class TestInvalidRequests(ServerTest):
             (431, GET + many),
             (431, GET + b"X: a\r\n" * 101 + b"\r\n"),
             (413, POST + b"Content-Length: 1000001\r\n\r\n"),
-            (413, POST + CHUNKED + b"\r\n" + b"f4240\r\n" + b"a" * 1_000_000
-             + b"\r\n1\r\na\r\n"),
+            (
+                413,
+                POST
+                + CHUNKED
+                + b"\r\n"
+                + b"f4240\r\n"
+                + b"a" * 1_000_000
+                + b"\r\n1\r\na\r\n",
+            ),
         ):
             self.check_problem(status, self.exchange(request))
 
@@ -246,7 +255,7 @@ class TestBusyServer(ServerTest):
                 other = pool.submit(self.server.get, "/vnflcm/api_versions")
                 for _ in range(5):
                     health = self.server.get("/healthcheck")
-                    self.assertEqual(200, health.status, health.content)
+                    self.assertEqual(200, health.status, str(health.content))
                 self.assertFalse(any(post.done() for post in posts))
             self.assertEqual([201] * 4, [p.result().status for p in posts])
             self.assertEqual(200, other.result().status)

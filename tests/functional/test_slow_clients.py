@@ -142,7 +142,7 @@ class TestUploads(Attack):
         # the next one is received
         csar = self.useFixture(Csar()).read()
         response = server.upload(server.create_package(), csar)
-        self.assertEqual(202, response.status, response.content)
+        self.assertEqual(202, response.status, str(response.content))
 
     def test_a_trickle_is_too_slow(self) -> None:
         """It never pauses for long, but has too low a rate."""
@@ -174,7 +174,7 @@ class TestReaders(Attack):
     def download(self, server: ApiServer) -> bytes:
         path = server.create_package()
         response = server.upload(path, large_csar(self))
-        self.assertEqual(202, response.status, response.content)
+        self.assertEqual(202, response.status, str(response.content))
         return f"GET {path} HTTP/1.1\r\n".encode() + HEAD + b"\r\n"
 
     def test_a_download(self) -> None:
@@ -220,4 +220,4 @@ class TestConnections(Attack):
             self.attack(server, b"")
             server.get("/vnflcm/v2/vnf_instances")
         response = client.makefile("rb").read()
-        self.assertEqual(b"201", response.split()[1], response)
+        self.assertEqual(b"201", response.split()[1], str(response))

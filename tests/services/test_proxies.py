@@ -5,6 +5,7 @@ import os
 import shutil
 import ssl
 import subprocess
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -54,7 +55,10 @@ class Proxy(fixtures.Fixture):
         log = folder / "log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [one.format(path=path, folder=folder) for one in self._command],
+                [
+                    one.format(path=path, folder=folder)
+                    for one in self._command
+                ],
                 stdout=output,
                 stderr=output,
             )
@@ -85,7 +89,7 @@ class ProxyTests:
         self.authority = trustme.CA()
         self.write_certificate(self.authority.issue_cert("127.0.0.1"))
 
-    def start(self: Any, changes: dict[str, str] = {}) -> None:
+    def start(self: Any, changes: Mapping[str, str] = {}) -> None:
         program = shutil.which(self.program, path=PATH)
         self.useFixture(
             Proxy(
@@ -142,7 +146,8 @@ class ProxyTests:
         self.start(self.low_rate)
 
         def get(_: int) -> Answer:
-            return self.call("GET", "/vnflcm/api_versions")
+            response: Answer = self.call("GET", "/vnflcm/api_versions")
+            return response
 
         with ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(get, range(100)))
