@@ -70,11 +70,13 @@ class Body:
                 "accepted."
             )
         file = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115
+        size = 0
         with contextlib.ExitStack() as cleanup:
             cleanup.enter_context(file)
             while chunk := await self._next():
+                size += len(chunk)
                 file.write(chunk)
-                if file.tell() > limit:
+                if size > limit:
                     raise errors.PayloadTooLarge(
                         f"The body has more than {limit} bytes; at most "
                         f"{limit} are accepted."

@@ -10,8 +10,8 @@ from tacker_cnf.http_server.connection import Connection, Host
 class Handshake(asyncio.Protocol):
     """Becomes a connection when the handshake is complete.
 
-    asyncio's own TLS servers do not tell of a connection before that, so that
-    clients which stall would not be limited.
+    asyncio's own TLS servers create no protocol before that whose connection
+    could be closed, so that clients which stall would not be limited.
     """
 
     def __init__(self, server: Host, context: ssl.SSLContext) -> None:

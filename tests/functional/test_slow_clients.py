@@ -99,7 +99,7 @@ class TestRequests(Attack):
         head = f"POST {PACKAGES} HTTP/1.1\r\n".encode() + HEAD
         self.check(head + b"Transfer-Encoding: chunked\r\n\r\n64\r\n{")
 
-    def test_the_client_is_told_that_it_is_too_slow(self) -> None:
+    def test_the_response_to_a_slow_client(self) -> None:
         server = self.start(self.impatient)
         for request in (
             b"GET / HTTP/1.1\r\n",
