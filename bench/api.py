@@ -1,6 +1,6 @@
 """Requests per second of the API, and the response time.
 
-The API is served by gunicorn on PostgreSQL or on SQLite (--database), and
+The API is served by tacker-cnf-api on PostgreSQL or on SQLite (--database), and
 called over keep-alive connections. The baseline is /vnflcm/api_versions, which
 does not use the database.
 

@@ -11,6 +11,7 @@
       NotFound                     404
       MethodNotAllowed             405
       NotAcceptable                406
+      RequestTimeout               408
       Conflict                     409
         WrongState, OperationInProgress, Leftovers, Stale, Cancelled,
         DuplicateRequest
@@ -151,6 +152,12 @@ class NotAcceptable(VnfmError):
     """The response has no media type that the request accepts."""
 
     status = 406
+
+
+class RequestTimeout(VnfmError):
+    """The request did not arrive completely in the time that is allowed."""
+
+    status = 408
 
 
 class Conflict(VnfmError):

@@ -6,6 +6,7 @@ authentication: do not make the ports reachable from other machines.
 """
 
 import argparse
+import asyncio
 import contextlib
 import fcntl
 import json
@@ -18,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import waitress
 import yaml
 from oslo_config import cfg
 from oslo_log import log
@@ -30,7 +30,7 @@ from kubernetes_sandbox.cluster import SandboxCluster  # noqa: E402
 
 from tacker_cnf import conf as configuration  # noqa: E402
 from tacker_cnf import errors, rpc  # noqa: E402
-from tacker_cnf.cmd import compose  # noqa: E402
+from tacker_cnf.cmd import api, compose  # noqa: E402
 from tacker_cnf.cmd.dispatcher_supervisor import DispatcherSupervisor  # noqa: E402
 from tacker_cnf.db import keys, schema, session  # noqa: E402
 from tacker_cnf.scripts import isolation  # noqa: E402
@@ -215,24 +215,21 @@ def serve(options: argparse.Namespace, state: Path) -> None:
     conductor = compose.conductor(shared)
     dispatcher = DispatcherSupervisor(shared.store, arguments(state))
     folder = options.kubeconfig.parent if options.kubeconfig else Path()
-    with cluster(options) as cluster_config:
+    with contextlib.ExitStack() as stack:
+        cluster_config = stack.enter_context(cluster(options))
         vim = kubeconfig.vim(cluster_config, folder)
-        server = waitress.create_server(
-            compose.application(shared),
-            host="127.0.0.1",
-            port=options.port,
-            threads=16,
-            ident=None,
-            max_request_body_size=conf.catalogue.max_package_bytes,
+        server = api.server(conf, compose.application(shared))
+        listener = stack.enter_context(
+            socket.create_server(("127.0.0.1", options.port))
         )
         conductor.start(shared.transport)
         dispatcher.start()
         _write(state / "vim.yaml", yaml.safe_dump(vim))
-        _announce(
-            state, f"http://127.0.0.1:{server.effective_port}", cluster_config
-        )
+        port = listener.getsockname()[1]
+        _announce(state, f"http://127.0.0.1:{port}", cluster_config)
         try:
-            server.run()  # SystemExit ends it
+            # SystemExit ends it
+            asyncio.run(server.serve([listener], asyncio.Event()))
         finally:
             print("Stopping ...", flush=True)
             conductor.stop()

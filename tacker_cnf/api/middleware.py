@@ -17,10 +17,11 @@ Wsgi = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 #: roots of the lifecycle API: ETSI's path and the short one
 LCM_ROOTS: Final = ("/vnflcm/v2", "/v2")
+HEALTHCHECK: Final = "/healthcheck"
 #: paths that need no token
 PUBLIC: Final = frozenset(
     {
-        "/healthcheck",
+        HEALTHCHECK,
         "/openapi.json",
         "/vnflcm/api_versions",
         "/vnflcm/v2/api_versions",
@@ -37,6 +38,16 @@ def is_lcm(path: str) -> bool:
 def is_public(path: str) -> bool:
     """Check whether a path needs no token."""
     return path.rstrip("/") in PUBLIC
+
+
+def is_probe(path: str) -> bool:
+    """Check whether a path shows whether this server works."""
+    return path.rstrip("/") == HEALTHCHECK
+
+
+def is_upload(method: str, path: str) -> bool:
+    """Check whether a request has the content of a VNF package."""
+    return method == "PUT" and path.rstrip("/").endswith("/package_content")
 
 
 def authenticate(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:

@@ -1,18 +1,25 @@
-"""tacker-cnf-api: the API, served by gunicorn with threads."""
+"""tacker-cnf-api: the API, served by processes of gunicorn."""
 
+import ipaddress
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import gunicorn.app.base
 from oslo_config import cfg
+from oslo_log import log
 
 from tacker_cnf import conf as configuration
 from tacker_cnf import rpc
-from tacker_cnf.api import authentication
+from tacker_cnf.api import authentication, middleware
 from tacker_cnf.api.middleware import Wsgi
 from tacker_cnf.cmd import compose, start
 from tacker_cnf.cmd.notification_waker import NotificationWaker
+from tacker_cnf.http_server import tls, worker
+from tacker_cnf.http_server.application import Routes
+from tacker_cnf.http_server.limits import Limits
+from tacker_cnf.http_server.server import Server
+
+LOG = log.getLogger(__name__)
 
 
 class ApiServer(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
@@ -23,27 +30,25 @@ class ApiServer(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
         super().__init__()
 
     def load_config(self) -> None:
-        options = self._conf.api
-        settings: dict[str, Any] = {
-            "bind": f"{options.host}:{options.port}",
-            "workers": options.workers,
-            "threads": options.threads,
-            "worker_class": "gthread",
-            "proc_name": "tacker-cnf-api",
-            # the upload of a package may take long
-            "timeout": 0,
-            "graceful_timeout": 10,
-            # an idle connection occupies no thread
-            "keepalive": options.keepalive_timeout,
-            "control_socket_disable": True,
-        }
-        for name, value in settings.items():
-            if name in self.cfg.settings:
-                self.cfg.set(name, value)
+        self.cfg = worker.configuration(self._conf.api)
 
-    def load(self) -> Wsgi:
-        """Build the application of a worker."""
-        return _application(self._conf)
+    def load(self) -> Server:
+        """Build the server of a worker."""
+        return server(self._conf, _application(self._conf))
+
+
+def server(conf: cfg.ConfigOpts, app: Wsgi) -> Server:
+    """Build the server of a process.
+
+    :raises VnfmError: the certificate cannot be used
+    """
+    return Server(
+        app,
+        worker.configuration(conf.api),
+        Limits.of(conf.api),
+        Routes(is_upload=middleware.is_upload, is_probe=middleware.is_probe),
+        tls.context(conf.api),
+    )
 
 
 def application() -> Wsgi:
@@ -65,10 +70,32 @@ def _application(conf: cfg.ConfigOpts) -> Wsgi:
 def serve(conf: cfg.ConfigOpts) -> None:
     """Check the configuration and the schema, then start the workers."""
     authentication.check_options(conf)
+    tls.context(conf.api)
+    _warn_of_plain_http(conf)
     shared = compose.parts(conf)
     start.check_schema(shared.store)
     shared.store.close()
     ApiServer(conf).run()
+
+
+def _warn_of_plain_http(conf: cfg.ConfigOpts) -> None:
+    options = conf.api
+    is_https = (options.endpoint or "").startswith("https:")
+    if options.tls_certificate or is_https or _is_loopback(options.host):
+        return
+    LOG.warning(
+        "API served without TLS, tokens and passwords can be read on the "
+        "network: address=%s. Set [api] tls_certificate, or put a proxy with "
+        "TLS in front and set [api] endpoint to its https URL",
+        options.host,
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

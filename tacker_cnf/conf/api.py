@@ -14,7 +14,46 @@ OPTIONS = (
         "threads",
         default=16,
         min=1,
-        help="Number of concurrent requests of a process.",
+        help="Number of requests that a process handles at the same time. A "
+        "request gets a thread when its body has arrived.",
+    ),
+    cfg.IntOpt(
+        "max_connections",
+        default=500,
+        min=1,
+        help="Number of connections that a process keeps. A further one "
+        "closes the connection that has waited longest for its client. It "
+        "has to be below the limit of open files (LimitNOFILE of systemd).",
+    ),
+    cfg.IntOpt(
+        "max_uploads",
+        default=4,
+        min=1,
+        help="Number of VNF packages whose content a process receives at the "
+        "same time. Others wait for body_timeout, then the response is 503.",
+    ),
+    cfg.FloatOpt(
+        "header_timeout",
+        default=10.0,
+        min=0.1,
+        help="Seconds in which a client has to send the headers of a "
+        "request, and to complete the TLS handshake.",
+    ),
+    cfg.FloatOpt(
+        "body_timeout",
+        default=30.0,
+        min=0.1,
+        help="Seconds in which a client has to send the body of a request. "
+        "For the content of VNF packages, and for a client that reads a "
+        "response: the longest pause.",
+    ),
+    cfg.IntOpt(
+        "min_transfer_rate",
+        default=20_000,
+        min=1,
+        help="Bytes per second at which a client has to send the content of "
+        "a VNF package, and to read responses, except for pauses of "
+        "body_timeout.",
     ),
     cfg.IntOpt(
         "max_peer_requests",
@@ -31,6 +70,28 @@ OPTIONS = (
         min=1,
         help="Seconds after which an idle connection of a client is closed. "
         "A proxy in front must close its idle connections earlier.",
+    ),
+    cfg.StrOpt(
+        "tls_certificate",
+        help="File with the certificate of this server and those of its "
+        "authorities (PEM). With it the API uses HTTPS. It is read again at "
+        "SIGHUP.",
+    ),
+    cfg.StrOpt(
+        "tls_key",
+        help="File with the key of tls_certificate (PEM). Default: the key "
+        "is in the file of the certificate.",
+    ),
+    cfg.StrOpt(
+        "tls_min_version",
+        default="TLSv1.2",
+        choices=["TLSv1.2", "TLSv1.3"],
+        help="Lowest version of TLS.",
+    ),
+    cfg.StrOpt(
+        "tls_client_ca",
+        help="File with the certificates of the authorities (PEM) whose "
+        "clients may connect. Default: clients need no certificate.",
     ),
     cfg.URIOpt(
         "endpoint",

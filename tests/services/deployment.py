@@ -21,7 +21,7 @@ from tests.services.backends import Broker, Database
 from tests.services.client import Client
 
 PROGRAMS = Path(sys.executable).parent
-LISTENING = re.compile(r"Listening at: (http://\S+)")
+LISTENING = re.compile(r"Listening at: (https?://\S+)")
 CONDUCTOR_UP = re.compile(r"Conductor started: owner=(\S+)")
 #: seconds to start a program on a busy machine
 START_TIMEOUT_S = 60.0

@@ -1,0 +1,201 @@
+"""A WSGI application as one of an event loop (ASGI)."""
+
+import asyncio
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, Protocol
+
+from oslo_log import log
+
+from tacker_cnf import errors
+from tacker_cnf.http_server import wsgi
+from tacker_cnf.http_server.bodies import Body
+from tacker_cnf.http_server.limits import PIECE_BYTES, Limits, Pace
+from tacker_cnf.http_server.wsgi import (
+    Environ,
+    Receive,
+    Response,
+    Scope,
+    Send,
+    Wsgi,
+)
+
+LOG = log.getLogger(__name__)
+
+#: seconds after which a refused upload may be tried again
+RETRY_AFTER_S: Final = 30
+
+
+class Client(Protocol):
+    """The connection of a request."""
+
+    def hold(self) -> contextlib.AbstractContextManager[None]:
+        """Keep the connection while this server works for it."""
+
+    def close(self) -> None:
+        """Close the connection after what was sent."""
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Routes:
+    """Requests that do not use the common threads."""
+
+    #: method, path -> whether the body is a large file
+    is_upload: Callable[[str, str], bool]
+    #: path -> whether it has to answer while all threads are in use
+    is_probe: Callable[[str], bool]
+
+
+class Application:
+    """Runs a WSGI application in threads.
+
+    A request gets a thread after its body has arrived, and returns it before
+    the client has read the response. An upload is the exception: the
+    application checks the client before it reads the body, in a thread of its
+    own.
+    """
+
+    def __init__(self, app: Wsgi, limits: Limits, routes: Routes) -> None:
+        self._app = app
+        self._limits = limits
+        self._routes = routes
+        self._requests = ThreadPoolExecutor(limits.threads, "request")
+        self._uploads = ThreadPoolExecutor(limits.uploads, "upload")
+        self._probes = ThreadPoolExecutor(1, "probe")
+        self._upload_slots = asyncio.Semaphore(limits.uploads)
+
+    async def __call__(
+        self, client: Client, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Process a request (ASGI, with its connection)."""
+        if scope["type"] != "http":
+            await send({"type": "websocket.close"})
+            return
+        environ = wsgi.environ_of(scope)
+        body = Body(environ, receive, self._limits)
+        try:
+            response = await self._respond(client, environ, body)
+        except errors.VnfmError as error:
+            response = wsgi.problem_response(error)
+        try:
+            await self._send(client, scope["method"], response, body, send)
+        except TimeoutError:
+            LOG.info("Response aborted, client too slow: client=%s", client)
+            client.abort()
+            return
+        if not body.is_complete:
+            await body.discard()
+            client.close()
+
+    async def _respond(
+        self, client: Client, environ: Environ, body: Body
+    ) -> Response:
+        """Return the response of the application.
+
+        :raises RequestTimeout: the client is too slow
+        :raises PayloadTooLarge: the body is too large
+        :raises Unavailable: there are too many uploads
+        """
+        path = environ["PATH_INFO"]
+        if self._routes.is_upload(environ["REQUEST_METHOD"], path):
+            return await self._upload(client, environ, body)
+        environ["wsgi.input"] = await body.buffer()
+        is_probe = self._routes.is_probe(path)
+        pool = self._probes if is_probe else self._requests
+        with client.hold():
+            return await _result(pool.submit(wsgi.call, self._app, environ))
+
+    async def _upload(
+        self, client: Client, environ: Environ, body: Body
+    ) -> Response:
+        try:
+            async with asyncio.timeout(self._limits.body_timeout):
+                await self._upload_slots.acquire()
+        except TimeoutError:
+            raise errors.Unavailable(
+                f"{self._limits.uploads} other uploads are being received; "
+                "try again later."
+            ).with_headers([("Retry-After", str(RETRY_AFTER_S))]) from None
+        environ["wsgi.input"] = body.stream()
+        future = self._uploads.submit(wsgi.call, self._app, environ)
+        release = self._upload_slots.release
+        loop = asyncio.get_running_loop()
+        # the thread goes on for a moment if the client closes the connection
+        future.add_done_callback(lambda _: loop.call_soon_threadsafe(release))
+        with client.hold():
+            return await _result(future)
+
+    async def _send(
+        self,
+        client: Client,
+        method: str,
+        response: Response,
+        body: Body,
+        send: Send,
+    ) -> None:
+        """Send a response.
+
+        :raises TimeoutError: the client is too slow
+        """
+        headers = response.headers
+        if not body.is_complete:
+            headers = [*headers, (b"connection", b"close")]
+        start = {"status": response.status, "headers": headers}
+        await send({"type": "http.response.start", **start})
+        pace = Pace(self._limits)
+        chunk: bytes | None = response.first
+        rest = response.rest
+        if method == "HEAD":
+            chunk, rest = b"", None
+        try:
+            while chunk is not None:
+                following = await self._next(client, rest) if rest else None
+                await _transmit(send, pace, chunk, is_last=not following)
+                chunk = following
+        finally:
+            response.close()
+
+    async def _next(
+        self, client: Client, chunks: Iterator[bytes]
+    ) -> bytes | None:
+        """Return the next chunk of a response; None: there is none."""
+        with client.hold():
+            return await asyncio.wrap_future(
+                self._requests.submit(next, chunks, None)
+            )
+
+
+async def _result(future: Future[Response]) -> Response:
+    """Wait for a thread, which goes on if the client closes the
+    connection.
+    """
+    try:
+        return await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        future.add_done_callback(_close)
+        raise
+
+
+def _close(future: Future[Response]) -> None:
+    if not future.cancelled() and not future.exception():
+        future.result().close()
+
+
+async def _transmit(
+    send: Send, pace: Pace, chunk: bytes, *, is_last: bool
+) -> None:
+    """Send a part of a body, piece by piece.
+
+    :raises TimeoutError: the client is too slow
+    """
+    for position in range(0, max(len(chunk), 1), PIECE_BYTES):
+        piece = chunk[position : position + PIECE_BYTES]
+        end = position + PIECE_BYTES >= len(chunk)
+        event = {"body": piece, "more_body": not (is_last and end)}
+        await pace.wait(send({"type": "http.response.body", **event}))
+        pace.add(len(piece))
