@@ -1,6 +1,7 @@
 """Analyse a script without running it, by its syntax tree."""
 
 import ast
+import contextlib
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ MAX_BYTES: Final = 1024**2
 #: one thread at a time: CPython 3.11 counts the depth of a tree for all threads
 #: together, and raises SystemError when they differ (gh-106905)
 _PARSER_LOCK: Final = threading.Lock()
+#: attempts, as Python itself parses the lines of a traceback in other threads
+PARSE_ATTEMPTS: Final = 10
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINES: Final = (*_FUNCTIONS, ast.ClassDef)
 _NO_EFFECT: Final = (
@@ -44,9 +47,16 @@ def _parsed(script: Path) -> ast.Module | None:
         if len(text) > MAX_BYTES:
             return None
         with _PARSER_LOCK:
-            return ast.parse(text)
+            return _parse(text)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _parse(text: bytes) -> ast.Module:
+    for _ in range(PARSE_ATTEMPTS - 1):
+        with contextlib.suppress(SystemError):
+            return ast.parse(text)
+    return ast.parse(text)
 
 
 def imports(tree: ast.Module) -> frozenset[str]:

@@ -4,6 +4,7 @@ import ast
 import concurrent.futures
 import time
 from pathlib import Path
+from unittest import mock
 
 import fixtures
 import testtools
@@ -88,6 +89,15 @@ class TestParse(testtools.TestCase):
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
             sizes = set(threads.map(parse, range(400)))
         self.assertEqual({100}, sizes)
+
+    def test_a_traceback_in_another_thread_disturbs_the_parser(self) -> None:
+        script = Path(self.useFixture(fixtures.TempDir()).path) / "script.py"
+        script.write_text("x = 1")
+        tree = ast.parse("x = 1")
+        with mock.patch.object(
+            ast, "parse", autospec=True, side_effect=[SystemError, tree]
+        ):
+            self.assertIs(tree, script_source.parse(script))
 
     def test_what_cannot_be_parsed_is_empty(self) -> None:
         folder = Path(self.useFixture(fixtures.TempDir()).path)
