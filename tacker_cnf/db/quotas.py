@@ -12,10 +12,11 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import orm
+from sqlalchemy.dialects import postgresql
 
 from tacker_cnf import errors
 from tacker_cnf.db import models, scope
-from tacker_cnf.db.session import QUOTAS, DuplicateEntry
+from tacker_cnf.db.session import QUOTAS
 from tacker_cnf.lcm import states
 
 Row = models.Quota
@@ -102,13 +103,27 @@ def lock(session: orm.Session, project_id: str) -> ProjectQuotas:
     """
     own = _read(session, project_id, lock=True)
     if own is None:
-        try:
-            with session.begin_nested():
-                session.execute(sa.insert(Row).values(project_id=project_id))
-        except DuplicateEntry:
-            pass  # another transaction was first
+        session.connection().execute(
+            _insert_absent(session).values(project_id=project_id)
+        )
         own = _read(session, project_id, lock=True)
     return _effective(session, project_id, own)
+
+
+def _insert_absent(session: orm.Session) -> Any:
+    """Return an INSERT that does nothing if another transaction was first.
+
+    Without a savepoint: MariaDB drops those of a transaction with a deadlock,
+    which is then retried.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        return postgresql.insert(Row).on_conflict_do_nothing()
+    return (
+        sa.insert(Row)
+        .prefix_with("IGNORE", dialect="mysql")
+        .prefix_with("IGNORE", dialect="mariadb")
+        .prefix_with("OR IGNORE", dialect="sqlite")
+    )
 
 
 def _read(

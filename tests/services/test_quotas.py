@@ -71,6 +71,16 @@ class TestLastPlace(testtools.TestCase):
             str([response.content for response in found]),
         )
 
+    def test_the_first_requests_of_a_project(self) -> None:
+        """It has no row of quotas yet."""
+        create = post(PACKAGES, {})
+        found = call_concurrently(self.clients, [create] * CALLERS)
+        self.assertEqual(
+            Counter({201: CALLERS - 1, 403: 1}),
+            Counter(response.status for response in found),
+            str([response.content for response in found]),
+        )
+
     def test_the_last_place_is_taken_once(self) -> None:
         vnfd_id = self.client.onboard_sample()
         for number in range(ROUNDS):
