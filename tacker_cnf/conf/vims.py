@@ -34,12 +34,4 @@ OPTIONS = (
         help="Maximum seconds to check a VIM that is registered or changed, "
         "with all its requests.",
     ),
-    cfg.IntOpt(
-        "max_checks",
-        default=4,
-        min=1,
-        help="Maximum number of VIMs of a type that a process checks "
-        "concurrently; further registrations are rejected with 503. [api] "
-        "max_peer_requests limits those of all types.",
-    ),
 )

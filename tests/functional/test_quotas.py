@@ -301,6 +301,7 @@ class TestPackageBytes(QuotaCase):
             created["id"],
             stream,
             None,
+            allows_code=True,
         )
         self.assertIn("bytes of VNF packages", str(error))
         self.assertLessEqual(stream.read_bytes, 1024**2)

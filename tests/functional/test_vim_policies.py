@@ -633,10 +633,10 @@ class TestScripts(ProvidedCase):
         extra = {"policy": {"pod_security": "restricted"}}
         self.vnfm.call("PUT", path, {"vim": {"extra": extra}})
         line = provides(
-            type="kubernetes", auth_url="https://other", extra={"a": "b"}
+            type="kubernetes", auth_url="https://other", extra={"region": "b"}
         )
         self.set_action("heal_end", line)
         self.run_completed(instance_id, "heal")
         vim = self.vims()["k8s"]
         self.assertEqual("https://other", vim["auth_url"])
-        self.assertEqual({"a": "b", **extra}, vim["extra"])
+        self.assertEqual({"region": "b", **extra}, vim["extra"])

@@ -107,7 +107,9 @@ class TestRegistration(StallCase):
 
     def test_few_threads_check_vims(self) -> None:
         """Other requests find a thread."""
-        vnfm = self.service(vims={"check_timeout": 60.0, "max_checks": 2})
+        vnfm = self.service(
+            vims={"check_timeout": 60.0}, api={"max_peer_requests": 2}
+        )
         server = self.useFixture(StallingServer(b""))
         threads = [
             threading.Thread(
@@ -119,7 +121,7 @@ class TestRegistration(StallCase):
             thread.start()
         waiting.until(lambda: len(server.requests) == 2, "two checks")
         response = self.register(vnfm, "kubernetes", server.url)
-        self.assert_problem(503, response, "[vims] max_checks")
+        self.assert_problem(503, response, "[api] max_peer_requests")
         self.assertIn("Retry-After", response.headers)
         server.stop()
         for thread in threads:

@@ -34,7 +34,7 @@ class TestThreads(testtools.TestCase):
                 self,
                 POSTGRESQL,
                 api={"threads": THREADS, "dry_run_timeout": NEVER_S},
-                vims={"check_timeout": NEVER_S, "max_checks": THREADS},
+                vims={"check_timeout": NEVER_S},
                 outgoing={
                     "timeout": NEVER_S,
                     "connect_timeout": NEVER_S,

@@ -9,7 +9,12 @@ from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.drivers import coordination, parameters, vim_connection
+from tacker_cnf.drivers import (
+    coordination,
+    parameters,
+    vim_check,
+    vim_connection,
+)
 from tacker_cnf.drivers.base import (
     InfraTask,
     RegisteredVim,
@@ -58,7 +63,6 @@ from tacker_cnf.drivers.kubernetes.package_change import (
 from tacker_cnf.drivers.kubernetes.plan import KubernetesPlan, ObjectPlan
 from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
 from tacker_cnf.drivers.parameters import HealParameters, ParameterTypes
-from tacker_cnf.drivers.vim_check import VimChecks
 from tacker_cnf.http_client import clients
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.lcm import vim_policy
@@ -89,7 +93,7 @@ class KubernetesDriver:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._all = conf
         self._conf = conf.kubernetes
-        self._checks = VimChecks(conf, self._conf)
+        self._check_timeout: float = conf.vims.check_timeout
         self._ssrf_policy = SsrfPolicy.of_vims(conf)
         #: the policy of a VIM that sets none
         self._policy = {
@@ -118,7 +122,9 @@ class KubernetesDriver:
         )
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
-        with self._checks.begin() as retry_policy:
+        with vim_check.limited(
+            self._check_timeout, self._conf
+        ) as retry_policy:
             cluster = self._pool.connect(connection, retry_policy)
             # credentials for single namespaces are valid too
             with contextlib.suppress(Forbidden):

@@ -7,7 +7,7 @@ from typing import Any, Final
 from oslo_config import cfg
 
 from tacker_cnf import errors
-from tacker_cnf.drivers import coordination, vim_connection
+from tacker_cnf.drivers import coordination, vim_check, vim_connection
 from tacker_cnf.drivers.base import (
     InfraTask,
     Plan,
@@ -48,7 +48,6 @@ from tacker_cnf.drivers.openstack.stack_task import (
 )
 from tacker_cnf.drivers.openstack.stacks import Stack, Tree
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
-from tacker_cnf.drivers.vim_check import VimChecks
 from tacker_cnf.http_client import clients
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.lcm import vim_policy
@@ -69,7 +68,7 @@ class OpenstackDriver:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._root_conf = conf
         self._conf = conf.openstack
-        self._checks = VimChecks(conf, self._conf)
+        self._check_timeout: float = conf.vims.check_timeout
         self._ssrf_policy = SsrfPolicy.of_vims(conf)
         #: the policy of a VIM that sets none
         self._policy = {
@@ -99,7 +98,9 @@ class OpenstackDriver:
         )
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
-        with self._checks.begin() as retry_policy:
+        with vim_check.limited(
+            self._check_timeout, self._conf
+        ) as retry_policy:
             self._clouds.connect(connection, retry_policy).check_access()
 
     def plan(
