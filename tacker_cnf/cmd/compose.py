@@ -60,6 +60,8 @@ def parts(
     _check_urls(conf)
     VAULT.open(keys.load(keys.key_file_path(conf)))
     store = session.open_store(conf, connect=connect)
+    store.public_names = frozenset(conf.secrets.public_names)
+    store.quotas = dict(conf.quotas)
     return Parts(
         conf=conf,
         store=store,

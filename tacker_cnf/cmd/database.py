@@ -15,6 +15,7 @@ def open_store(conf: cfg.ConfigOpts) -> Iterator[Store]:
     """Open the database for the length of a block."""
     VAULT.open(keys.load(keys.key_file_path(conf)))
     store = session.open_store(conf)
+    store.quotas = dict(conf.quotas)
     try:
         yield store
     finally:

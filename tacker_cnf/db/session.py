@@ -326,7 +326,7 @@ def open_store(
     timeouts = Timeouts.for_lease(conf.conductor.lease) if limited else None
     if timeouts and not url.startswith("sqlite"):
         pool_timeout = min(pool_timeout or math.inf, timeouts.answer)
-    store = Store(
+    return Store(
         url,
         timeouts,
         max_pool_size=options.max_pool_size,
@@ -336,9 +336,6 @@ def open_store(
         retry_interval=options.retry_interval,
         mysql_sql_mode=options.mysql_sql_mode,
     )
-    store.public_names = frozenset(conf.secrets.public_names)
-    store.quotas = dict(conf.quotas)
-    return store
 
 
 @transaction
