@@ -112,7 +112,7 @@ OPTIONS = (
     ),
     cfg.IntOpt(
         "max_running",
-        default=8,
+        default=32,
         min=1,
         help="Number of scripts that a conductor runs concurrently. "
         "Operations whose scripts wait or run do not count as [conductor] "
