@@ -9,7 +9,6 @@ from tacker_cnf import errors, rpc
 from tacker_cnf.catalogue.download_policy import DownloadPolicy
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.unpacked import PackageSource
-from tacker_cnf.conductor.service import Conductor
 from tacker_cnf.db import keys, session
 from tacker_cnf.db.session import Store
 from tacker_cnf.db.types import VAULT
@@ -26,6 +25,7 @@ from tacker_cnf.sol import base, uri
 
 if TYPE_CHECKING:
     from tacker_cnf.api.middleware import Wsgi
+    from tacker_cnf.conductor.service import Conductor
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -157,8 +157,11 @@ def application(shared: Parts) -> "Wsgi":
     )
 
 
-def conductor(shared: Parts, nfvo: Nfvo | None = None) -> Conductor:
+def conductor(shared: Parts, nfvo: Nfvo | None = None) -> "Conductor":
     """Build a conductor."""
+    # imported here: an API server needs less memory without it
+    from tacker_cnf.conductor.service import Conductor
+
     base.precompile_types()
     return Conductor(
         shared.conf,
