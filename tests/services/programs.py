@@ -23,6 +23,14 @@ PRELOADED: Final = (
     "tacker_cnf.cmd.manage",
     "tacker_cnf.drivers.kubernetes.driver",
 )
+#: starts a program without the packages that only tests install, and that
+#: libraries import where they find them
+_AS_INSTALLED: Final = """\
+import runpy, sys
+sys.modules.update(dict.fromkeys(("click", "jinja2", "pygments", "rich")))
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 CONTEXT: Final = multiprocessing.get_context("forkserver")
 # multiprocessing runs the main module of the parent, the test runner, again
 CONTEXT.set_forkserver_preload([*PRELOADED, "stestr.subunit_runner.program"])
@@ -34,8 +42,8 @@ def start(
     """Start a program as the leader of a session.
 
     :param log: file for its output; its directory is the working directory
-    :param preloaded: whether to run it with the imported modules, or from its
-        file
+    :param preloaded: whether to run it with the imported modules, or as it is
+        installed, without those of tests
     """
     process = CONTEXT.Process(
         target=_run_preloaded if preloaded else _run_file,
@@ -53,7 +61,9 @@ def _run_preloaded(program: Path, arguments: Sequence[str], log: Path) -> None:
 
 def _run_file(program: Path, arguments: Sequence[str], log: Path) -> None:
     _prepare(program, log)
-    os.execv(program, [str(program), *arguments])  # noqa: S606
+    python = program.parent / "python"
+    command = [str(python), "-c", _AS_INSTALLED, str(program), *arguments]
+    os.execv(python, command)  # noqa: S606
 
 
 def _prepare(program: Path, log: Path) -> None:
