@@ -1,9 +1,11 @@
 """The conductor process: claims operations and runs their steps."""
 
 import contextlib
+import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
 from oslo_config import cfg
 from oslo_log import log
 
@@ -33,10 +35,12 @@ from tacker_cnf.db.session import (
 )
 from tacker_cnf.drivers.base import TaskContext
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import grant_overrides
+from tacker_cnf.lcm import grant_overrides, secret_masking
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
+from tacker_cnf.lcm.redaction import VIM_CONNECTIONS
 from tacker_cnf.lcm.script_output import InstanceChanges
+from tacker_cnf.lcm.secret_masking import SecretMasker
 from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.runtime import fair_places
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
@@ -243,12 +247,16 @@ class Conductor:
             runner = self._runner(run, claimed_op, claim, recorder)
         except (*DATABASE_DOWN, errors.LeaseLost):
             raise  # the lease expires, and a conductor claims it again
-        except Exception as error:
-            LOG.exception(
-                "Operation preparation failed: operation=%s",
+        except Exception as error:  # noqa: BLE001
+            masker = _masker_of_request(claimed_op)
+            LOG.warning(
+                "Operation preparation failed: operation=%s error=%s",
                 claimed_op.op_occ.id,
+                masker("".join(traceback.format_exception(error))),
             )
-            recorder.fail(problem or errors.problem_details(error))
+            found = errors.problem_details(error)
+            found = msgspec.structs.replace(found, detail=masker(found.detail))
+            recorder.fail(problem or found)
             return
         if problem:
             runner.record_abandoned(run, claimed_op.step, problem)
@@ -394,3 +402,14 @@ class Conductor:
     def _timeout_of(self, op: LcmOperationType) -> float:
         own = self._conf[f"{op.lower()}_timeout"]
         return float(own or self._conf.operation_timeout)
+
+
+def _masker_of_request(claimed_op: ClaimedOperation) -> SecretMasker:
+    """Build the masker of what is not shown of a request."""
+    connections = {VIM_CONNECTIONS: claimed_op.vim_connections}
+    return SecretMasker(
+        secret_masking.secrets_of(
+            claimed_op.op_occ.operation_params,
+            msgspec.to_builtins(connections, enc_hook=str),
+        )
+    )

@@ -1,6 +1,8 @@
 """The names in the free-form attributes of VNF instances that are shown."""
 
-from typing import Final
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -14,6 +16,10 @@ from tacker_cnf.vnfd.model import PublicNames
 
 #: packages whose names are cached; the VNFD of a package never changes
 CACHED_PACKAGES: Final = 1024
+#: entries of a list whose names are read at a time
+BATCH_SIZE: Final = 25
+
+T = TypeVar("T")
 
 
 class _Vnfd(msgspec.Struct, rename="camel"):
@@ -22,48 +28,59 @@ class _Vnfd(msgspec.Struct, rename="camel"):
     public_names: PublicNames = PublicNames()
 
 
-class NamesOfInstances:
-    """Reads the names of VNF instances."""
+def with_names(
+    session: orm.Session,
+    entries: Iterable[T],
+    instance_id_of: Callable[[T], str],
+) -> Iterator[tuple[T, ShownNames]]:
+    """Add to each entry of a list the names of its VNF instance.
 
-    def __init__(self, session: orm.Session) -> None:
-        self._session = session
-        #: package -> the names that its VNFD declares
-        self._cache: dict[str, PublicNames] = session.info[PACKAGE_NAMES]
-        self._found: dict[str, ShownNames] = {}
-
-    def of(self, instance_id: str) -> ShownNames:
-        """Return the names of an instance, by the VNFD that it has now; of a
-        deleted one those that the service and the operator define.
-        """
-        if instance_id not in self._found:
-            row = models.VnfInstance
-            package_id = self._session.scalar(
-                sa.select(row.vnf_package_id).where(row.id == instance_id)
-            )
-            self._found[instance_id] = ShownNames(
-                vnfd=self._of_package(package_id)
-                if package_id
-                else PublicNames(),
-                operator=self._session.info[PUBLIC_NAMES],
-            )
-        return self._found[instance_id]
-
-    def _of_package(self, package_id: str) -> PublicNames:
-        names = self._cache.get(package_id)
-        if names is None:
-            row = models.VnfPackage
-            # the client may read the instance
-            text = self._session.scalar(
-                sa.select(row.vnfd).where(row.id == package_id),
-                execution_options=scope.EVERYWHERE,
-            )
-            names = base.decode(text or "{}", _Vnfd).public_names
-            if len(self._cache) >= CACHED_PACKAGES:
-                self._cache.clear()
-            self._cache[package_id] = names
-        return names
+    :param instance_id_of: returns the ID of the instance of an entry
+    """
+    remaining = iter(entries)
+    while batch := list(itertools.islice(remaining, BATCH_SIZE)):
+        names = _read(session, {instance_id_of(entry) for entry in batch})
+        for entry in batch:
+            yield entry, names[instance_id_of(entry)]
 
 
 def of_instance(session: orm.Session, instance_id: str) -> ShownNames:
     """Return the names of one VNF instance."""
-    return NamesOfInstances(session).of(instance_id)
+    return _read(session, {instance_id})[instance_id]
+
+
+def _read(
+    session: orm.Session, instance_ids: set[str]
+) -> dict[str, ShownNames]:
+    """Return the names of instances, by the VNFDs that they have now; of
+    deleted ones those that the service and the operator define.
+    """
+    row = models.VnfInstance
+    found = session.execute(
+        sa.select(row.id, row.vnf_package_id).where(row.id.in_(instance_ids))
+    )
+    operator = session.info[PUBLIC_NAMES]
+    names = dict.fromkeys(instance_ids, ShownNames(operator=operator))
+    for instance_id, package_id in found.all():
+        names[instance_id] = ShownNames(
+            vnfd=_of_package(session, package_id), operator=operator
+        )
+    return names
+
+
+def _of_package(session: orm.Session, package_id: str) -> PublicNames:
+    #: package -> the names that its VNFD declares
+    cache: dict[str, PublicNames] = session.info[PACKAGE_NAMES]
+    names = cache.get(package_id)
+    if names is None:
+        row = models.VnfPackage
+        # the client may read the instance
+        text = session.scalar(
+            sa.select(row.vnfd).where(row.id == package_id),
+            execution_options=scope.EVERYWHERE,
+        )
+        names = base.decode(text or "{}", _Vnfd).public_names
+        if len(cache) >= CACHED_PACKAGES:
+            cache.clear()
+        cache[package_id] = names
+    return names

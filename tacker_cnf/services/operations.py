@@ -476,19 +476,16 @@ class OperationService:
         """List operations, oldest first, with their positions."""
         with self._store.reader(context) as session:
             is_waiting = not conductors.count(session)
-            names = shown_names.NamesOfInstances(session)
-            free_form = FREE_FORM & {*query.attributes}
-            for_all = None if free_form else DEFAULT
-            yield (
-                (
-                    position,
-                    _shown(
-                        op_occ,
-                        for_all or names.of(op_occ.vnf_instance_id),
-                        is_waiting=is_waiting,
-                    ),
+            found = op_occs.find(session, query)
+            if FREE_FORM & {*query.attributes}:
+                named = shown_names.with_names(
+                    session, found, lambda entry: entry[1].vnf_instance_id
                 )
-                for position, op_occ in op_occs.find(session, query)
+            else:
+                named = ((entry, DEFAULT) for entry in found)
+            yield (
+                (position, _shown(op_occ, names, is_waiting=is_waiting))
+                for (position, op_occ), names in named
             )
 
     def count_conductors(self, context: RequestContext) -> int:

@@ -130,18 +130,16 @@ class VnfInstanceService:
                 if includes_vims
                 else {}
             )
-            names = shown_names.NamesOfInstances(session)
-            free_form = FREE_FORM & {*query.attributes}
-            yield (
-                (
-                    position,
-                    _shown(
-                        instance,
-                        vims,
-                        names.of(instance.id) if free_form else DEFAULT,
-                    ),
+            found = instances.find(session, query)
+            if FREE_FORM & {*query.attributes}:
+                named = shown_names.with_names(
+                    session, found, lambda entry: entry[1].id
                 )
-                for position, instance in instances.find(session, query)
+            else:
+                named = ((entry, DEFAULT) for entry in found)
+            yield (
+                (position, _shown(instance, vims, names))
+                for (position, instance), names in named
             )
 
     def delete(
