@@ -7,7 +7,7 @@ refused unless the policy allows it, and so is what Heat would fetch from a URL.
 
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Self
 
 import msgspec
@@ -155,11 +155,12 @@ class _Templates:
     def _resource(self, name: str, path: str, resource: Any) -> Iterator[str]:
         if not isinstance(resource, Mapping):
             return
-        kind = resource.get("type", resource.get("Type"))
-        yield from self._type(name, f"{path}.type", kind)
-        properties = resource.get("properties")
-        if isinstance(kind, str) and kind in GROUP_TYPES:
-            yield from self._members(name, f"{path}.properties", properties)
+        types = _spelled(resource, "type")
+        for key, kind in types:
+            yield from self._type(name, f"{path}.{key}", kind)
+        if GROUP_TYPES.intersection(k for _, k in types if isinstance(k, str)):
+            for key, properties in _spelled(resource, "properties"):
+                yield from self._members(name, f"{path}.{key}", properties)
 
     def _members(self, name: str, path: str, properties: Any) -> Iterator[str]:
         """Yield the problems of the members of a group. Their types have to be
@@ -206,6 +207,16 @@ class _Templates:
                 yield f"{name}: {path}: {target!r:.80} is a URL"
             elif isinstance(target, str):
                 yield from self._type(name, path, target)
+
+
+def _spelled(
+    resource: Mapping[str, Any], key: str
+) -> Sequence[tuple[str, Any]]:
+    """Return (key, value) of each spelling of a key: that of HOT, and that of
+    CloudFormation. Heat reads the one of the template's version only.
+    """
+    keys = [one for one in (key, key.capitalize()) if one in resource]
+    return [(one, resource[one]) for one in keys] or [(key, None)]
 
 
 def _urls(value: Any, path: str) -> Iterator[tuple[str, str]]:
