@@ -673,6 +673,15 @@ class TestScripts(ProvidedCase):
         )
         self.assertEqual({}, self.vims())
 
+    def test_a_misspelt_policy_of_a_provided_vim(self) -> None:
+        line = provides(type="kubernetes", extra={"Policy": {}})
+        self.set_action("instantiate_end", line)
+        failed = self.instantiate(self.create_scripted())
+        self.assertIn(
+            'extra: Unknown attribute "Policy"', failed["error"]["detail"]
+        )
+        self.assertEqual({}, self.vims())
+
     def test_an_update_of_a_provided_vim_keeps_its_policy(self) -> None:
         self.set_action("instantiate_end", provides(type="kubernetes"))
         instance_id = self.create_scripted()
