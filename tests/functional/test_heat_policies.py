@@ -352,6 +352,39 @@ class TestUserData(HeatCase):
         kinds = {r["type"] for r in self.template["resources"].values()}
         self.assertIn("OS::Nova::KeyPair", kinds)
 
+    def test_a_rollback_to_a_package_with_what_is_not_allowed_any_more(
+        self,
+    ) -> None:
+        """The stack lost a resource by the change of the package."""
+        kind = "OS::Nova::KeyPair"
+        self.start(
+            "change_vnfpkg_rollback", kind, allowed_resource_types=[kind]
+        )
+        self.template["resources"]["a"] = {"type": kind}
+        code = (PATCHING % (("change_vnfpkg",) * 2 + (kind,))).replace(
+            f'{{"type": "{kind}"}}', "null"
+        )
+        csar = self.useFixture(Csar("vnf", files={USER_DATA: code}))
+        body = {
+            "vnfdId": self.vnfm.onboard(csar),
+            "additionalParams": {
+                "upgrade_type": "RollingUpdate",
+                "vdu_params": [{"vdu_id": "front"}],
+                **PARAMETERS,
+            },
+        }
+        self.next_status = "UPDATE_FAILED"
+        failed = self.vnfm.run(self.instance_id, "change_vnfpkg", body)
+        self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
+        self.assertNotIn(kind, str(self.template))
+        path = f"{VIMS}/{self.vim['vim1']['vimId']}"
+        body = {"vim": {"extra": {"policy": None}}}
+        self.assertEqual(200, self.vnfm.call("PUT", path, body).status)
+        self.next_status = "UPDATE_COMPLETE"
+        done = self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", done["operationState"], done)
+        self.assertIn(kind, str(self.template))
+
 
 class TestPolicies(HeatCase):
     def test_a_client_cannot_loosen_it(self) -> None:
