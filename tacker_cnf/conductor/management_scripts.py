@@ -182,7 +182,7 @@ class ManagementScripts:
             if output.vnf_instance is None:
                 return run
             return _apply_changes(run, output.vnf_instance)
-        except (errors.ScriptFailed, errors.InvalidVimConnection) as error:
+        except (errors.ScriptFailed, errors.BadRequest) as error:
             reason = str(error).removesuffix(".")
             raise errors.ScriptFailed(
                 f"Script {name} ({_hook(run, phase)}): {reason}."
@@ -195,7 +195,8 @@ class ManagementScripts:
 
         :raises ScriptFailed: the VNF runs on a VIM of that name, or a VIM has
             a policy
-        :raises InvalidVimConnection: there is no driver for a type of VIM
+        :raises BadRequest: there is no driver for a type of VIM, or ``extra``
+            has a misspelt policy
         """
         for name, vim in vims.items():
             if name in run.vims.vim_connections:
@@ -210,6 +211,7 @@ class ManagementScripts:
                     "sets"
                 )
             if vim:
+                vim_policy.check_name(vim.extra)
                 self._vim_resolver.check_vim_type(vim.type)
 
 

@@ -107,6 +107,46 @@ rules:
 """,
         "rules[1].verbs: escalate",
     ),
+    "a Role that creates pods": (
+        """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: attack}
+rules:
+  - {apiGroups: [apps], resources: [daemonsets], verbs: [get, create]}
+""",
+        "rules[0].verbs: create of daemonsets creates pods",
+    ),
+    "a Role that creates tokens": (
+        """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: attack}
+rules:
+  - {apiGroups: [""], resources: ["*/token"], verbs: [create]}
+""",
+        "rules[0].verbs: create of serviceaccounts/token gives rights",
+    ),
+    "a token of another ServiceAccount": (
+        """\
+apiVersion: v1
+kind: Secret
+type: kubernetes.io/service-account-token
+metadata:
+  name: attack
+  annotations: {kubernetes.io/service-account.name: vnfm}
+""",
+        "Secret attack: type: the token of a ServiceAccount",
+    ),
+    "the traffic to an address of others": (
+        """\
+apiVersion: v1
+kind: Service
+metadata: {name: attack}
+spec: {ports: [{port: 443}], externalIPs: [192.0.2.1]}
+""",
+        "Service attack: spec.externalIPs",
+    ),
     "a webhook for all pods": (
         WEBHOOK,
         "MutatingWebhookConfiguration.admissionregistration.k8s.io",
@@ -329,10 +369,17 @@ metadata: {{name: one}}
         instance_id = self.vnfm.create_with_files(attack=text)
         request = self.request(ATTACK, vimConnectionInfo=connections)
         self.vnfm.run(instance_id, "instantiate", request)
+        for node in ("sandbox-node-1", "sandbox-node-2"):
+            self.cordon(node, is_cordoned=True)
+        body = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+        failed = self.vnfm.run(instance_id, "scale", body)
+        self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
         path = f"{VIMS}/{connections['vim1']['vimId']}"
         policy = {"extra": {"policy": {"pod_security": "baseline"}}}
         response = self.vnfm.call("PUT", path, {"vim": policy})
         self.assertEqual(200, response.status, str(response.content))
+        done = self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", done["operationState"], done)
         response = self.vnfm.task(instance_id, "heal", {})
         self.assert_problem(422, response, "spec.hostNetwork")
         end = {"terminationType": "FORCEFUL"}
@@ -515,6 +562,7 @@ class TestAllowances(PolicyCase):
             allowed_kinds=[
                 "ClusterRoleBinding",
                 "ClusterRole",
+                "Endpoints",
                 "CustomResourceDefinition.apiextensions.k8s.io",
                 "*.admissionregistration.k8s.io",
                 "Namespace",
@@ -622,6 +670,15 @@ class TestScripts(ProvidedCase):
         self.assertIn(
             "its output has a policy for VIM k8s (extra.policy)",
             failed["error"]["detail"],
+        )
+        self.assertEqual({}, self.vims())
+
+    def test_a_misspelt_policy_of_a_provided_vim(self) -> None:
+        line = provides(type="kubernetes", extra={"Policy": {}})
+        self.set_action("instantiate_end", line)
+        failed = self.instantiate(self.create_scripted())
+        self.assertIn(
+            'extra: Unknown attribute "Policy"', failed["error"]["detail"]
         )
         self.assertEqual({}, self.vims())
 

@@ -124,20 +124,47 @@ def _problems_of(
     policy: ClusterPolicy,
     scopes: Mapping[tuple[str, str], Any],
 ) -> Iterator[str]:
-    group, kind, name = manifest.key
+    group, kind, _ = manifest.key
     is_allowed = policy.allows_kind(group, kind)
     if not is_allowed and not vnf_kinds.is_vnf_kind(group, kind):
         if vnf_kinds.is_builtin(group):
             yield f"packages may not create a {_kind_name(manifest)}"
         elif scopes.get((group, kind), "Namespaced") != "Namespaced":
             yield _beyond_namespace(manifest)
-    if not group and kind == "Namespace" and not policy.allows_namespace(name):
-        yield "VNFs may not be in this namespace"
     if group == RBAC and not policy.allows_kind(RBAC, UNLIMITED.get(kind, "")):
         yield from rbac_rules.find_problems(kind, manifest.body)
+        if policy.pod_security is not PodSecurityLevel.PRIVILEGED:
+            yield from rbac_rules.find_pod_rules(kind, manifest.body)
+    if not group:
+        yield from _core_problems(manifest, policy)
     if policy.pod_security is not PodSecurityLevel.PRIVILEGED:
         yield from _node_volumes(manifest)
         yield from _pod_problems(manifest, policy.pod_security)
+
+
+def _core_problems(manifest: Manifest, policy: ClusterPolicy) -> Iterator[str]:
+    """Yield the problems of a Namespace, a Secret or a Service."""
+    _, kind, name = manifest.key
+    body = manifest.body
+    if kind == "Namespace" and not policy.allows_namespace(name):
+        yield "VNFs may not be in this namespace"
+    if (
+        kind == "Secret"
+        and body.get("type") == rbac_rules.ACCOUNT_TYPE
+        and not policy.allows_kind(RBAC, UNLIMITED["Role"])
+    ):
+        yield "type: the token of a ServiceAccount gives rights of others"
+    spec = body.get("spec")
+    if (
+        kind == "Service"
+        and isinstance(spec, dict)
+        and spec.get("externalIPs")
+        and not policy.allows_kind("", "Endpoints")
+    ):
+        yield (
+            "spec.externalIPs: it takes the traffic to addresses of others; "
+            "it needs Endpoints in allowed_kinds"
+        )
 
 
 def _kind_name(manifest: Manifest) -> str:

@@ -39,7 +39,10 @@ from tacker_cnf.drivers.openstack.observation import (
     ObservedStack,
     StackObserver,
 )
-from tacker_cnf.drivers.openstack.resource_policy import ResourcePolicy
+from tacker_cnf.drivers.openstack.resource_policy import (
+    ResourcePolicy,
+    Template,
+)
 from tacker_cnf.drivers.openstack.stack_fields import StackFields, UserData
 from tacker_cnf.drivers.openstack.stack_task import (
     StackTask,
@@ -203,7 +206,8 @@ class OpenstackDriver:
         stack = stack_task.existing()
         fields = self._fields(task, context)
         is_first = context.checkpoint(PreviousStack) is None
-        if task.change.changes_flavour and is_first:
+        changes_package = task.current_package is not None
+        if is_first and (changes_package or task.change.changes_flavour):
             context.save_checkpoint(healing.read_previous(stack_task, stack))
         with stack_task.marked(
             scale_in.members_to_remove(
@@ -354,7 +358,8 @@ class OpenstackDriver:
             location,
             deadline,
             self._conf.fallback_zones,
-            None if task.change.restores else self._policy_of(task),
+            self._policy_of(task),
+            _templates_before(task, context),
         )
 
     def _policy_of(self, task: InfraTask) -> ResourcePolicy:
@@ -388,6 +393,22 @@ class OpenstackDriver:
 
 def _base_hot(task: InfraTask) -> BaseHot:
     return templates.base_hot(task.package, task.change.state.flavour_id)
+
+
+def _templates_before(
+    task: InfraTask, context: TaskContext
+) -> Sequence[Template] | None:
+    """Return the templates that the stack had before an operation that is
+    rolled back, as far as they are known; None: this is no rollback.
+    """
+    if not task.change.restores:
+        return None
+    base_hot = _base_hot(task)
+    previous = context.checkpoint(PreviousStack)
+    found: list[Template] = [(base_hot.template, base_hot.files)]
+    if previous is not None:
+        found.append((previous.template, previous.files))
+    return found
 
 
 def _vim(task: InfraTask) -> tuple[str, VimConnectionInfo]:

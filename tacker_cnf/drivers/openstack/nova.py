@@ -104,7 +104,7 @@ class Nova:
         try:
             body = self._request(
                 "POST",
-                f"/servers/{server}/action",
+                f"/servers/{quote(server)}/action",
                 {"os-getConsoleOutput": {}},
             )
         except api_errors.Conflict:

@@ -7,8 +7,8 @@ refused unless the policy allows it, and so is what Heat would fetch from a URL.
 
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, NamedTuple, Self
 
 import msgspec
 
@@ -75,6 +75,8 @@ _URL: Final = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*://|file:)", re.IGNORECASE)
 #: problems in one error
 MAX_PROBLEMS: Final = 5
 
+#: a template and its files
+Template = tuple[str, Mapping[str, str]]
 TypePattern = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9:*]+$")]
 
 
@@ -103,16 +105,29 @@ class ResourcePolicy(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def check(
-        self, template: str, files: Mapping[str, str], name: str = "template"
+        self,
+        template: str,
+        files: Mapping[str, str],
+        name: str = "template",
+        had: Iterable[Template] = (),
     ) -> None:
         """Check a template, and the nested templates that it uses.
 
         :param files: name in the template -> text of a file that is sent
         :param name: of the template, for errors
+        :param had: what the stack had before a rollback, in any place: the
+            rollback may have it even if the policy became stricter; read only
+            if there is a problem
         :raises VimPolicyViolation: the policy does not allow a part of it
         :raises InvalidPackage: a template cannot be parsed
         """
-        found = list(_Templates(self, files).problems(name, template))
+        problems = list(_Templates(self, files).problems(name, template))
+        known = {
+            one.problem
+            for old_template, old_files in (had if problems else ())
+            for one in _Templates(self, old_files).problems("", old_template)
+        }
+        found = [str(one) for one in problems if one.problem not in known]
         if not found:
             return
         more = len(found) - MAX_PROBLEMS
@@ -125,6 +140,17 @@ class ResourcePolicy(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class _Problem(NamedTuple):
+    """What a policy does not allow, and where."""
+
+    #: name of the template and path in it
+    place: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.problem}"
+
+
 class _Templates:
     """A template and its files; each file is checked once."""
 
@@ -135,14 +161,11 @@ class _Templates:
         self._files = files
         self._checked: set[str] = set()
 
-    def problems(self, name: str, text: str) -> Iterator[str]:
+    def problems(self, name: str, text: str) -> Iterator[_Problem]:
         """Yield what the policy does not allow in a template and below it."""
         template = stack_fields.read(text, name)
         for path, url in _urls(template, ""):
-            yield (
-                f"{name}: {path}: {url!r:.80} is a URL; name a file of the "
-                "package"
-            )
+            yield _Problem(f"{name}: {path}", _a_url(url))
         for section in ("resources", "Resources"):
             resources = template.get(section)
             if isinstance(resources, Mapping):
@@ -152,16 +175,21 @@ class _Templates:
                     )
         yield from self._registry(name, template.get("resource_registry"))
 
-    def _resource(self, name: str, path: str, resource: Any) -> Iterator[str]:
+    def _resource(
+        self, name: str, path: str, resource: Any
+    ) -> Iterator[_Problem]:
         if not isinstance(resource, Mapping):
             return
-        kind = resource.get("type", resource.get("Type"))
-        yield from self._type(name, f"{path}.type", kind)
-        properties = resource.get("properties")
-        if isinstance(kind, str) and kind in GROUP_TYPES:
-            yield from self._members(name, f"{path}.properties", properties)
+        types = _spelled(resource, "type")
+        for key, kind in types:
+            yield from self._type(name, f"{path}.{key}", kind)
+        if GROUP_TYPES.intersection(k for _, k in types if isinstance(k, str)):
+            for key, properties in _spelled(resource, "properties"):
+                yield from self._members(name, f"{path}.{key}", properties)
 
-    def _members(self, name: str, path: str, properties: Any) -> Iterator[str]:
+    def _members(
+        self, name: str, path: str, properties: Any
+    ) -> Iterator[_Problem]:
         """Yield the problems of the members of a group. Their types have to be
         literal: Heat would resolve functions only after this check.
         """
@@ -169,7 +197,9 @@ class _Templates:
             properties.keys() if isinstance(properties, Mapping) else set()
         )
         if not found:
-            yield f"{name}: {path}: has to define the members of the group"
+            yield _Problem(
+                f"{name}: {path}", "has to define the members of the group"
+            )
         for key in sorted(found):
             value, where = properties[key], f"{path}.{key}"
             if key == "resources":
@@ -179,11 +209,15 @@ class _Templates:
             elif isinstance(value, Mapping) and "type" in value:
                 yield from self._resource(name, where, value)
             else:
-                yield f"{name}: {where}: has to be a map with a type"
+                yield _Problem(
+                    f"{name}: {where}", "has to be a map with a type"
+                )
 
-    def _type(self, name: str, path: str, kind: Any) -> Iterator[str]:
+    def _type(self, name: str, path: str, kind: Any) -> Iterator[_Problem]:
         if not isinstance(kind, str):
-            yield f"{name}: {path}: has to be a string, not a function"
+            yield _Problem(
+                f"{name}: {path}", "has to be a string, not a function"
+            )
         elif _URL.match(kind):
             return  # a URL, which is found anyway
         elif kind in self._files and "::" not in kind:
@@ -191,9 +225,11 @@ class _Templates:
                 self._checked.add(kind)
                 yield from self.problems(kind, self._files[kind])
         elif not self._policy.allows(kind):
-            yield f"{name}: {path}: resources of type {kind} are not allowed"
+            yield _Problem(
+                f"{name}: {path}", f"resources of type {kind} are not allowed"
+            )
 
-    def _registry(self, name: str, registry: Any) -> Iterator[str]:
+    def _registry(self, name: str, registry: Any) -> Iterator[_Problem]:
         """Yield the problems of a resource_registry, as an environment has."""
         if not isinstance(registry, Mapping):
             return
@@ -203,9 +239,23 @@ class _Templates:
                 for inner in target.values():
                     yield from self._registry(name, inner)
             elif isinstance(target, str) and _URL.match(target):
-                yield f"{name}: {path}: {target!r:.80} is a URL"
+                yield _Problem(f"{name}: {path}", _a_url(target))
             elif isinstance(target, str):
                 yield from self._type(name, path, target)
+
+
+def _spelled(
+    resource: Mapping[str, Any], key: str
+) -> Sequence[tuple[str, Any]]:
+    """Return (key, value) of each spelling of a key: that of HOT, and that of
+    CloudFormation. Heat reads the one of the template's version only.
+    """
+    keys = [one for one in (key, key.capitalize()) if one in resource]
+    return [(one, resource[one]) for one in keys] or [(key, None)]
+
+
+def _a_url(url: str) -> str:
+    return f"{url!r} is a URL; name a file of the package"
 
 
 def _urls(value: Any, path: str) -> Iterator[tuple[str, str]]:

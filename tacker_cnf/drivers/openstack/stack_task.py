@@ -23,7 +23,10 @@ from tacker_cnf.drivers.coordination import Coordination
 from tacker_cnf.drivers.openstack import api_errors, inventory
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import StackLocation, Vnfc
-from tacker_cnf.drivers.openstack.resource_policy import ResourcePolicy
+from tacker_cnf.drivers.openstack.resource_policy import (
+    ResourcePolicy,
+    Template,
+)
 from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.drivers.openstack.stack_wait import (
     PollBackoff,
@@ -80,16 +83,19 @@ class StackTask:
         deadline: Deadline,
         zones: Sequence[str] = (),
         policy: ResourcePolicy | None = None,
+        had: Sequence[Template] | None = None,
     ) -> None:
         """Prepare the task; no request is sent yet.
 
         :param zones: fallback zones for VNFCs without a valid host
-        :param policy: of the VIM, for the templates; None: they are not
-            checked, as the stack had them before
+        :param policy: of the VIM, for the templates; None: not checked
+        :param had: templates that the stack had before the operation, if this
+            is a rollback: it may have what these and the stack have
         """
         self._task = task
         self._zones = zones
         self._policy = policy
+        self._had = had
         self.heat = heat
         self._location = location
         self.progress = Progress(context.report_progress)
@@ -543,9 +549,20 @@ class StackTask:
         }
         if template is not None:
             if self._policy:
-                self._policy.check(template, files)
+                self._policy.check(template, files, had=self._templates())
             body |= {"template": template, "files": dict(files)}
         return body
+
+    def _templates(self) -> Iterator[Template]:
+        """Yield the templates by which a rollback may have what the policy
+        does not allow any more; none if this is not a rollback.
+        """
+        if self._had is None:
+            return
+        yield from self._had
+        stack = self.find()
+        if stack is not None and stack.action != "DELETE":
+            yield self.heat.template(stack)
 
     def _timeout_minutes(self) -> int:
         """Return timeout_mins for Heat: the remaining time, at least 1."""

@@ -86,10 +86,57 @@ class TestRoles(testtools.TestCase):
             {"resources": ["*"], "apiGroups": ["*"]},
             {"resources": ["serviceaccounts"]},
             {"resources": ["serviceaccounts/token"], "verbs": ["create"]},
+            {"resources": ["*/token"], "verbs": ["create"]},
+            {"resources": ["*/token"], "apiGroups": ["*"]},
+            {"resources": ["secrets"], "verbs": ["create"]},
             {"resources": ["roles"], "apiGroups": [RBAC]},
             {"resources": ["rolebindings"], "apiGroups": ["*"]},
         ):
             self.assertNotEqual([], self.problems(**rule), str(rule))
+
+    def test_rules_that_create_pods(self) -> None:
+        def problems(*rule: list[str]) -> list[str]:
+            groups, resources, verbs = rule
+            body = {
+                "rules": [
+                    {
+                        "apiGroups": groups,
+                        "resources": resources,
+                        "verbs": verbs,
+                    }
+                ]
+            }
+            self.assertEqual(
+                [], list(rbac_rules.find_pod_rules("RoleBinding", body))
+            )
+            return list(rbac_rules.find_pod_rules("Role", body))
+
+        for groups, resources, verbs in (
+            ([""], ["pods"], ["get", "list", "watch", "patch", "delete"]),
+            ([""], ["pods/log", "pods/exec"], ["*"]),
+            (["apps"], ["deployments"], ["get", "delete"]),
+            (["apps"], ["deployments/scale", "*/scale"], ["patch", "*"]),
+            (["vendor.example"], ["jobs", "*"], ["*"]),
+            ([""], ["deployments"], ["create"]),
+        ):
+            self.assertEqual([], problems(groups, resources, verbs))
+        for groups, resources, verbs in (
+            ([""], ["pods"], ["create"]),
+            (["*"], ["pods"], ["*"]),
+            ([""], ["pods/ephemeralcontainers"], ["patch"]),
+            ([""], ["*/ephemeralcontainers"], ["update"]),
+            ([""], ["replicationcontrollers"], ["create"]),
+            (["apps"], ["daemonsets"], ["update"]),
+            (["apps"], ["deployments"], ["patch"]),
+            (["apps"], ["replicasets"], ["create"]),
+            (["apps"], ["statefulsets"], ["*"]),
+            (["apps"], ["*"], ["create"]),
+            (["batch"], ["cronjobs"], ["create"]),
+            (["*"], ["jobs"], ["create"]),
+        ):
+            (problem, *_) = problems(groups, resources, verbs)
+            self.assertIn("rules[0].verbs: ", problem)
+            self.assertIn("creates pods", problem)
 
     def test_bindings(self) -> None:
         for kind, name, is_allowed in (

@@ -173,6 +173,40 @@ class TestTemplates(testtools.TestCase):
         )
         self.check_refused("AWS::IAM::User", template)
 
+    def test_both_spellings_of_a_resource(self) -> None:
+        """Heat reads that of the version of the template only."""
+        members = {"resource_def": SERVER}
+        attack = {"resource_def": USER}
+        kind = "OS::Heat::ResourceGroup"
+        for resource in (
+            {"type": "OS::Nova::Server", "Type": "OS::Keystone::User"},
+            {"Type": "OS::Nova::Server", "type": "OS::Keystone::User"},
+            {"Type": kind, "Properties": attack},
+            {"Type": kind, "Properties": attack, "properties": members},
+            {"type": kind, "Properties": members, "properties": attack},
+            {"type": "OS::Nova::Server", "Type": kind, "Properties": attack},
+        ):
+            for section in ("resources", "Resources"):
+                text = json.dumps({section: {"attack": resource}})
+                self.check_refused("OS::Keystone::User", text)
+                self.check_refused(
+                    "inner.yaml: ",
+                    json.dumps({"Resources": {"a": {"Type": "inner.yaml"}}}),
+                    inner=text,
+                )
+
+    def test_functions_of_cloud_formation(self) -> None:
+        function = {"Fn::If": ["c", {"resource_def": USER}, {}]}
+        kind = "OS::Heat::ResourceGroup"
+        for resource, message in (
+            ({"Type": {"Ref": "a"}}, "Type: has to be a string"),
+            ({"Fn::If": ["c", USER, USER]}, "type: has to be a string"),
+            ({"Type": kind, "Properties": function}, "Properties: has to"),
+            ({"Type": kind}, "properties: has to define the members"),
+        ):
+            text = json.dumps({"Resources": {"attack": resource}})
+            self.check_refused(message, text)
+
     def test_what_a_policy_allows(self) -> None:
         template = a_template(a=USER, b={"type": "OS::Nova::Flavor"})
         for patterns in (("OS::Keystone::*", "OS::Nova::Flavor"), ("*",)):
