@@ -15,6 +15,7 @@ from tacker_cnf.drivers.base import TaskContext
 from tacker_cnf.lcm import redaction, script_output, vim_policy
 from tacker_cnf.lcm.change import flavour_of
 from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
+from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.scripts import compat, runner
 from tacker_cnf.scripts.limits import ScriptLimits
 from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput
@@ -60,8 +61,9 @@ class ManagementScripts:
         if name is None:
             return run
         try:
-            with self._context.script_place():
-                output = self._execute(run, phase, name)
+            deadline = self._deadline(run)
+            with self._context.script_place(deadline.remaining):
+                output = self._execute(run, phase, name, deadline)
             return self._apply_output(run, phase, name, output)
         except errors.ScriptFailed as error:
             if not self.tolerates_failure(run, error):
@@ -104,7 +106,18 @@ class ManagementScripts:
             return None
         return compat.replacement_module(run.package.path / script)
 
-    def _execute(self, run: Run, phase: str, name: str) -> ScriptOutput:
+    def _deadline(self, run: Run) -> Deadline:
+        """Return the time by which a script has to have waited and run: in a
+        forceful termination it leaves half of the time for the other steps.
+        """
+        deadline = self._context.deadline
+        if not _is_forceful(run):
+            return deadline
+        return deadline.limited(deadline.remaining / 2)
+
+    def _execute(
+        self, run: Run, phase: str, name: str, deadline: Deadline
+    ) -> ScriptOutput:
         """Run a script, and return its output.
 
         :raises ScriptFailed: the script failed
@@ -112,11 +125,7 @@ class ManagementScripts:
         packages = [run.package.code]
         if run.next_package:
             packages.append(run.next_package.code)
-        # a script of a forceful termination leaves time for the other steps
-        left = self._context.deadline.remaining / (
-            2 if _is_forceful(run) else 1
-        )
-        timeout = min(self._limits.timeout, left)
+        timeout = min(self._limits.timeout, deadline.remaining)
         script_input = self._script_input(run, phase, timeout)
         if not (
             self._limits.vim_credentials or self._compat_module(run, name)

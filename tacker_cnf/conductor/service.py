@@ -104,6 +104,7 @@ class Conductor:
             self.synchronizer.lease_set,
             clock,
         )
+        self._max_scripts = conf.scripts.max_running
         #: IDs of operations; their projects, and the VIMs of each, take turns
         self.queue = WorkQueue(
             self._run_operation,
@@ -113,8 +114,8 @@ class Conductor:
                 fair_places.share(self._conf.workers, percent)
                 for percent in (self._conf.project_share, self._conf.vim_share)
             ],
+            max_yielded=self._max_scripts,
         )
-        self._max_scripts = conf.scripts.max_running
         self._scripts = FairPlaces(
             self._max_scripts,
             [fair_places.share(self._max_scripts, self._conf.project_share)],
@@ -130,7 +131,7 @@ class Conductor:
         :param transport: of oslo.messaging
         """
         endpoint = rpc.ConductorEndpoint(
-            self.queue.put,
+            self.put,
             self.claims.check_cancel,
             self.synchronizer.synchronize,
             self.package_fetcher.queue.put,
@@ -189,7 +190,15 @@ class Conductor:
     def sweep(self) -> None:
         """Queue the operations that no live conductor has claimed."""
         for waiting in self._list_unclaimed():
-            self.queue.put(*waiting)
+            self.put(*waiting)
+
+    def put(self, op_occ_id: str, project_id: str, vim_group: str) -> None:
+        """Queue an operation.
+
+        :param vim_group: empty: a grant names its VIM, which no other
+            operation is known to have
+        """
+        self.queue.put(op_occ_id, project_id, vim_group or op_occ_id)
 
     @transaction
     def delete_expired_keys(self) -> None:
@@ -288,8 +297,8 @@ class Conductor:
         context = TaskContext(
             deadline=deadline,
             cancel_token=token,
-            script_place=lambda: self._script_place(
-                run.op_occ.project_id, token, deadline
+            script_place=lambda seconds: self._script_place(
+                run.op_occ.project_id, token, seconds
             ),
             wait_idle=lambda seconds: self._wait_idle(token, seconds),
             report_progress=lambda text: claim.report_progress(masker(text)),
@@ -367,7 +376,7 @@ class Conductor:
             )
 
     def _wait_idle(self, cancel_token: CancelToken, seconds: float) -> None:
-        """Wait before a delayed change, and free the worker meanwhile.
+        """Wait before a delayed change, and yield the worker meanwhile.
 
         :raises VnfmError: the operation was cancelled, or its lease was lost
         """
@@ -376,18 +385,17 @@ class Conductor:
 
     @contextlib.contextmanager
     def _script_place(
-        self, project_id: str, cancel_token: CancelToken, deadline: Deadline
+        self, project_id: str, cancel_token: CancelToken, seconds: float
     ) -> Iterator[None]:
-        """Wait until a script may run, and run it in this block; free the
+        """Wait until a script may run, and run it in this block; yield the
         worker meanwhile.
 
-        :raises ScriptFailed: it could not run before the deadline
+        :param seconds: the longest time to wait
+        :raises ScriptFailed: it could not run in this time
         :raises VnfmError: the operation was cancelled, or its lease was lost
         """
         with self.queue.yield_worker(cancel_token):
-            place = self._scripts.acquire(
-                (project_id,), deadline.remaining, cancel_token
-            )
+            place = self._scripts.acquire((project_id,), seconds, cancel_token)
             if place is None:
                 raise errors.ScriptFailed(
                     "The script did not run in the time of the operation: "

@@ -132,8 +132,9 @@ class TaskContext:
     cancel_token: CancelToken = dataclasses.field(default_factory=CancelToken)
     #: waits as ``CancelToken.wait_idle``, and yields the worker meanwhile
     wait_idle: Callable[[float], None] | None = None
-    #: waits until a script of the package may run, which runs in its block
-    script_place: Callable[[], contextlib.AbstractContextManager[None]] = (
+    #: waits so many seconds at most until a script of the package may run,
+    #: which runs in its block
+    script_place: Callable[[float], contextlib.AbstractContextManager[Any]] = (
         contextlib.nullcontext
     )
     #: reports the progress of the operation to operators, in one line

@@ -133,7 +133,7 @@ class Coordination:
         vnfc_id = vnfc_ids.vnfc_id(vnfc, task.instance.metadata)
         context.report_progress(f"Coordinating VNFC {vnfc_id}")
         script_input = self._script_input(vnfc, vnfc_id, address, found)
-        with context.script_place():
+        with context.script_place(context.deadline.remaining):
             timeout = min(self._limits.timeout, context.deadline.remaining)
             runner.execute(
                 [task.package.code],

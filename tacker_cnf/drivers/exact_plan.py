@@ -21,7 +21,7 @@ def make(
     cancel_token: CancelToken,
     saved_checkpoint: Mapping[str, Any] | None = None,
     script_place: Callable[
-        [], contextlib.AbstractContextManager[None]
+        [float], contextlib.AbstractContextManager[Any]
     ] = contextlib.nullcontext,
 ) -> Plan:
     """Read the VIM and plan a task; change nothing.

@@ -226,7 +226,7 @@ class CallbackTester:
     ) -> None:
         self._client_options = client_options
         self._ssrf_policy = ssrf_policy
-        self._is_on = is_on
+        self.is_on = is_on
 
     def check(
         self, uri: str, authentication: SubscriptionAuthentication | None
@@ -237,7 +237,7 @@ class CallbackTester:
             requires a client certificate that is not configured
         """
         authorization.check(authentication, self._client_options)
-        if self._is_on:
+        if self.is_on:
             client = WebhookClient(
                 uri, authentication, self._client_options, self._ssrf_policy
             )

@@ -24,6 +24,7 @@ class WorkQueue:
     :param workers: maximum number of threads
     :param name: of the threads
     :param max_of_group: for each level of groups, the most threads of one
+    :param max_yielded: the most threads beyond the workers, by yield_worker
     """
 
     def __init__(
@@ -32,10 +33,13 @@ class WorkQueue:
         workers: int,
         name: str,
         max_of_group: Sequence[int] = (),
+        max_yielded: int = 0,
     ) -> None:
         self._work = work
         self._name = name
         self._workers = FairPlaces(workers, max_of_group)
+        #: number of threads that may still yield their workers
+        self._may_yield = threading.Semaphore(max_yielded)
         self._changed = threading.Condition()
         #: waiting keys, each with its request for a worker
         self._waiting: dict[str, Request] = {}
@@ -77,14 +81,29 @@ class WorkQueue:
                 self._workers.release(worker)
                 return
             del self._waiting[key]
-            self._busy.add(key)
-            self._threads += 1
-            threading.Thread(
+            thread = threading.Thread(
                 target=self._run,
                 args=(key, worker),
                 name=self._name,
                 daemon=True,
-            ).start()
+            )
+            self._busy.add(key)
+            self._threads += 1
+            try:
+                thread.start()
+            except RuntimeError as error:  # can't start new thread
+                self._busy.discard(key)
+                self._threads -= 1
+                failed = str(error)
+            else:
+                return
+        LOG.error(
+            "Thread not started: queue=%s key=%s error=%s",
+            self._name,
+            key,
+            failed,
+        )
+        self._workers.release(worker)
 
     def _run(self, key: str, worker: Request) -> None:
         self._current.worker = worker
@@ -106,23 +125,35 @@ class WorkQueue:
         """Let another key be processed within this block, in which this
         thread only waits; then wait for a worker again.
 
+        It keeps its worker if ``max_yielded`` threads have yielded theirs, so
+        that keys that this queue cannot process soon wait, and another process
+        may take them.
+
         :param cancel_token: cancelled work does not wait for one
         """
-        yielded: Request | None = getattr(self._current, "worker", None)
-        if yielded is None:  # not a thread of this queue
+        worker: Request | None = getattr(self._current, "worker", None)
+        # without a worker: not a thread of this queue, or it has yielded it
+        if not (worker and worker.has_place) or not self._may_yield.acquire(
+            blocking=False
+        ):
             yield
             return
-        self._workers.release(yielded)
+        self._workers.release(worker)
         try:
             yield
         finally:
-            with contextlib.suppress(errors.VnfmError):
-                self._current.worker = (
-                    self._workers.acquire(
-                        yielded.groups, None, cancel_token, first=True
-                    )
-                    or yielded
-                )
+            try:
+                self._take_worker(worker.groups, cancel_token)
+            finally:
+                self._may_yield.release()
+
+    def _take_worker(self, groups: Groups, cancel_token: CancelToken) -> None:
+        """Wait until this thread has a worker again, unless cancelled."""
+        with contextlib.suppress(errors.VnfmError):
+            worker = self._workers.acquire(
+                groups, None, cancel_token, first=True
+            )
+            self._current.worker = worker or self._current.worker
 
     def close(self) -> None:
         """Accept no further keys, and drop those that are waiting."""

@@ -209,7 +209,7 @@ class PlanService:
         return self._store.read(context, _get, op_occ_id)
 
     @contextlib.contextmanager
-    def _script_place(self) -> Iterator[None]:
+    def _script_place(self, _seconds: float) -> Iterator[None]:
         """Run a script in this block, unless too many run.
 
         :raises Unavailable: too many run

@@ -63,7 +63,13 @@ class SubscriptionService:
             return duplicate, False
 
         def subscribe() -> str:
-            with self._peer_slots.take():
+            self._store.read(
+                context,
+                quotas.check_remaining,
+                context.owner.project_id,
+                Resource.SUBSCRIPTIONS,
+            )
+            with self._peer_slot():
                 self._tester.check(
                     request.callback_uri, request.authentication
                 )
@@ -75,6 +81,11 @@ class SubscriptionService:
             self._store, context, preconditions, subscribe
         )
         return self.get(context, subscription_id), True
+
+    def _peer_slot(self) -> contextlib.AbstractContextManager[None]:
+        if not self._tester.is_on:
+            return contextlib.nullcontext()
+        return self._peer_slots.take()
 
     def get(
         self, context: RequestContext, subscription_id: str

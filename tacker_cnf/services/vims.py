@@ -122,6 +122,9 @@ class VimService:
         owner = context.owner
         vim = _new_row(requested, requested.name, owner)
         self._check_policy(vim, requested.extra)
+        self._store.read(
+            context, quotas.check_remaining, owner.project_id, Resource.VIMS
+        )
         self._check_reachable(vim)
         try:
             added = self._store.write(context, _add, requested, owner)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
+from tacker_cnf.cmd import compose
 from tests.fixtures import waiting
 from tests.fixtures.projects import OWNER, UNTRUSTED, Projects
 from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar, Response, Vnfm
@@ -262,6 +263,52 @@ class TestScripts(FairnessCase):
         self.assertIn("[scripts] max_running", end["error"]["detail"])
         self.may_end.touch()
 
+    def test_another_conductor_runs_scripts_that_would_wait(self) -> None:
+        """A conductor claims no more than its workers, and its scripts."""
+        urls = self.start_scripts(10)
+        # two run; those of as many workers as the VIM may have wait
+        self.wait_queued(urls, 10 - self.max_running - 2)
+        second = compose.conductor(self.vnfm.parts, self.vnfm.nfvo)
+        self.addCleanup(second.stop)
+        second.report()
+        for key in list(self.vnfm.conductor.queue._waiting):
+            second.queue.put(key)  # as the sweep, after the wakeup timeout
+        waiting.until(
+            lambda: self.log.read_text() == "+" * 2 * self.max_running,
+            "the scripts of the other conductor",
+        )
+        self.may_end.touch()
+        for url in urls:
+            self.assert_completed(url)
+
+    def test_a_forceful_termination_does_not_wait_too_long(self) -> None:
+        """It keeps half of its time for the VIM."""
+        files = {
+            SCRIPT: self.driver("pass"),
+            FLAVOUR: flavour_with_scripts("terminate_start"),
+        }
+        vnfd_id = self.vnfm.onboard(self.useFixture(Csar(files=files)))
+        instance_id = self.vnfm.create(vnfd_id)
+        request = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
+        response = self.vnfm.task(instance_id, "instantiate", request)
+        self.assert_completed(str(response.headers["Location"]))
+        self.start_scripts(self.max_running)
+        waiting.until(
+            lambda: self.log.read_text() == "+" * self.max_running,
+            "the scripts",
+        )
+        remaining: list[float] = []
+        self.vnfm.driver.before["destroy"] = lambda call: remaining.append(
+            call.context.deadline.remaining
+        )
+        self.vnfm.conf.set_override("terminate_timeout", 4.0, "conductor")
+        response = self.vnfm.task(
+            instance_id, "terminate", {"terminationType": "FORCEFUL"}
+        )
+        self.assert_completed(str(response.headers["Location"]))
+        self.may_end.touch()
+        self.assertNotEqual(0.0, remaining[0])
+
 
 class TestDryRuns(FairnessCase):
     def test_scripts_of_dry_runs(self) -> None:
@@ -271,7 +318,7 @@ class TestDryRuns(FairnessCase):
         running, may_end = threading.Event(), threading.Event()
 
         def run_script(call: Any) -> None:
-            with call.context.script_place():
+            with call.context.script_place(0.0):
                 running.set()
                 may_end.wait(120)
 

@@ -114,6 +114,15 @@ class TestNumbers(QuotaCase):
             self.assertEqual(204, deleted.status, str(deleted.content))
             self.assertEqual(201, self.create(resource).status)
 
+    def test_no_vim_is_called_for_one_too_many(self) -> None:
+        """Nor does the request wait for it."""
+        self.limit(Resource.VIMS, self.in_use(Resource.VIMS))
+        checked: list[object] = []
+        driver = self.vnfm.driver
+        driver.check_connection = checked.append  # type: ignore[method-assign]
+        self.assert_problem(403, self.create(Resource.VIMS), "Quota exceeded")
+        self.assertEqual([], checked)
+
     def test_an_administrator_counts_for_its_project(self) -> None:
         for resource, _ in self.counted:
             self.limit(resource, self.in_use(resource))

@@ -126,7 +126,7 @@ class UserDataCase(testtools.TestCase):
         self.log += line
 
     @contextlib.contextmanager
-    def script_place(self) -> Iterator[None]:
+    def script_place(self, _seconds: float) -> Iterator[None]:
         self.places.append("entered")
         yield
         self.places.append("left")

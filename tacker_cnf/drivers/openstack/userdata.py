@@ -102,7 +102,7 @@ class ChosenUserData:
         context: TaskContext,
         user_data_input: UserDataInput,
     ) -> UserDataOutput:
-        with context.script_place():
+        with context.script_place(context.deadline.remaining):
             timeout = min(self._limits.timeout, context.deadline.remaining)
             return user_data_process.run(
                 task.package.code,
