@@ -104,7 +104,6 @@ class Conductor:
             self.synchronizer.lease_set,
             clock,
         )
-        self._max_scripts = conf.scripts.max_running
         #: IDs of operations; their projects, and the VIMs of each, take turns
         self.queue = WorkQueue(
             self._run_operation,
@@ -114,8 +113,8 @@ class Conductor:
                 fair_places.share(self._conf.workers, percent)
                 for percent in (self._conf.project_share, self._conf.vim_share)
             ],
-            max_yielded=self._max_scripts,
         )
+        self._max_scripts = conf.scripts.max_running
         self._scripts = FairPlaces(
             self._max_scripts,
             [fair_places.share(self._max_scripts, self._conf.project_share)],
@@ -131,7 +130,7 @@ class Conductor:
         :param transport: of oslo.messaging
         """
         endpoint = rpc.ConductorEndpoint(
-            self.put,
+            self.queue.put,
             self.claims.check_cancel,
             self.synchronizer.synchronize,
             self.package_fetcher.queue.put,
@@ -190,15 +189,7 @@ class Conductor:
     def sweep(self) -> None:
         """Queue the operations that no live conductor has claimed."""
         for waiting in self._list_unclaimed():
-            self.put(*waiting)
-
-    def put(self, op_occ_id: str, project_id: str, vim_group: str) -> None:
-        """Queue an operation.
-
-        :param vim_group: empty: a grant names its VIM, which no other
-            operation is known to have
-        """
-        self.queue.put(op_occ_id, project_id, vim_group or op_occ_id)
+            self.queue.put(*waiting)
 
     @transaction
     def delete_expired_keys(self) -> None:

@@ -115,8 +115,8 @@ OPTIONS = (
         default=32,
         min=1,
         help="Number of scripts that a conductor runs concurrently. "
-        "As many operations whose scripts wait or run do not count as "
-        "[conductor] workers.",
+        "Operations whose scripts wait or run do not count as [conductor] "
+        "workers.",
     ),
     cfg.IntOpt(
         "max_dry_runs",

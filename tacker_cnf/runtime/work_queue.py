@@ -24,7 +24,6 @@ class WorkQueue:
     :param workers: maximum number of threads
     :param name: of the threads
     :param max_of_group: for each level of groups, the most threads of one
-    :param max_yielded: the most threads beyond the workers, by yield_worker
     """
 
     def __init__(
@@ -33,13 +32,10 @@ class WorkQueue:
         workers: int,
         name: str,
         max_of_group: Sequence[int] = (),
-        max_yielded: int = 0,
     ) -> None:
         self._work = work
         self._name = name
         self._workers = FairPlaces(workers, max_of_group)
-        #: number of threads that may still yield their workers
-        self._may_yield = threading.Semaphore(max_yielded)
         self._changed = threading.Condition()
         #: waiting keys, each with its request for a worker
         self._waiting: dict[str, Request] = {}
@@ -125,27 +121,18 @@ class WorkQueue:
         """Let another key be processed within this block, in which this
         thread only waits; then wait for a worker again.
 
-        It keeps its worker if ``max_yielded`` threads have yielded theirs, so
-        that keys that this queue cannot process soon wait, and another process
-        may take them.
-
         :param cancel_token: cancelled work does not wait for one
         """
         worker: Request | None = getattr(self._current, "worker", None)
         # without a worker: not a thread of this queue, or it has yielded it
-        if not (worker and worker.has_place) or not self._may_yield.acquire(
-            blocking=False
-        ):
+        if not (worker and worker.has_place):
             yield
             return
         self._workers.release(worker)
         try:
             yield
         finally:
-            try:
-                self._take_worker(worker.groups, cancel_token)
-            finally:
-                self._may_yield.release()
+            self._take_worker(worker.groups, cancel_token)
 
     def _take_worker(self, groups: Groups, cancel_token: CancelToken) -> None:
         """Wait until this thread has a worker again, unless cancelled."""

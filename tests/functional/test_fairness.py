@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-from tacker_cnf.cmd import compose
 from tests.fixtures import waiting
 from tests.fixtures.projects import OWNER, UNTRUSTED, Projects
 from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar, Response, Vnfm
@@ -262,24 +261,6 @@ class TestScripts(FairnessCase):
         end = self.vnfm.wait_operation(self.start_scripts(1)[0])
         self.assertIn("[scripts] max_running", end["error"]["detail"])
         self.may_end.touch()
-
-    def test_another_conductor_runs_scripts_that_would_wait(self) -> None:
-        """A conductor claims no more than its workers, and its scripts."""
-        urls = self.start_scripts(10)
-        # two run; those of as many workers as the VIM may have wait
-        self.wait_queued(urls, 10 - self.max_running - 2)
-        second = compose.conductor(self.vnfm.parts, self.vnfm.nfvo)
-        self.addCleanup(second.stop)
-        second.report()
-        for key in list(self.vnfm.conductor.queue._waiting):
-            second.queue.put(key)  # as the sweep, after the wakeup timeout
-        waiting.until(
-            lambda: self.log.read_text() == "+" * 2 * self.max_running,
-            "the scripts of the other conductor",
-        )
-        self.may_end.touch()
-        for url in urls:
-            self.assert_completed(url)
 
     def test_a_forceful_termination_does_not_wait_too_long(self) -> None:
         """It keeps half of its time for the VIM."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Final
 
+import fixtures
 import sqlalchemy as sa
 
 from tacker_cnf import errors
@@ -118,8 +119,12 @@ class TestNumbers(QuotaCase):
         """Nor does the request wait for it."""
         self.limit(Resource.VIMS, self.in_use(Resource.VIMS))
         checked: list[object] = []
-        driver = self.vnfm.driver
-        driver.check_connection = checked.append  # type: ignore[method-assign]
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "tacker_cnf.drivers.fake.FakeDriver.check_connection",
+                lambda _, connection: checked.append(connection),
+            )
+        )
         self.assert_problem(403, self.create(Resource.VIMS), "Quota exceeded")
         self.assertEqual([], checked)
 

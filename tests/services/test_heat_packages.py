@@ -87,7 +87,9 @@ class PackageCase(testtools.TestCase):
         if self.project.tier != "core":
             self.skipTest("a full OpenStack lacks the images and subnets")
         # the metadata of the packages lists no files
-        self.vnfm = self.useFixture(Vnfm(scripts={"unlisted_files": True}))
+        options = {"unlisted_files": True}
+        shown = {"public_names": "nfv"}
+        self.vnfm = self.useFixture(Vnfm(scripts=options, secrets=shown))
         vim = {
             **self.project.vim,
             "name": "cloud",

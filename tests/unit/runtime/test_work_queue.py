@@ -109,7 +109,7 @@ class TestWorkQueue(testtools.TestCase):
                     may_continue.wait(WAIT_TIMEOUT_S)
             self.done.append(key)
 
-        queue = WorkQueue(work, 1, "yielding", max_yielded=3)
+        queue = WorkQueue(work, 1, "yielding")
         for key in ("slow 1", "slow 2", "slow 3"):
             queue.put(key)
             self.assertTrue(waiting_workers.acquire(timeout=WAIT_TIMEOUT_S))
@@ -137,7 +137,7 @@ class TestWorkQueue(testtools.TestCase):
                 self.work(key)
                 order.append(key)
 
-        queue = WorkQueue(work, 1, "returning", max_yielded=1)
+        queue = WorkQueue(work, 1, "returning")
         queue.put("first", "a")
         self.assertTrue(yielding.wait(WAIT_TIMEOUT_S))
         queue.put("second", "a")
@@ -169,7 +169,7 @@ class TestWorkQueue(testtools.TestCase):
             else:
                 self.work(key)
 
-        queue = WorkQueue(work, 1, "cancelled", max_yielded=1)
+        queue = WorkQueue(work, 1, "cancelled")
         queue.put("first")
         self.assertTrue(yielding.wait(WAIT_TIMEOUT_S))
         queue.put("second")
@@ -206,28 +206,10 @@ class TestWorkQueue(testtools.TestCase):
                     pass
             self.done.append(key)
 
-        queue = WorkQueue(work, 1, "nested", max_yielded=2)
+        queue = WorkQueue(work, 1, "nested")
         for key in ("nested", "next"):
             queue.put(key)
         waiting.until(lambda: self.done == ["nested", "next"], "both keys")
-        queue.close()
-        self.assertTrue(queue.join(WAIT_TIMEOUT_S))
-
-    def test_so_many_threads_yield_their_workers(self) -> None:
-        """The others keep theirs, so that further keys wait."""
-
-        def work(key: str) -> None:
-            with queue.yield_worker(CancelToken()):
-                self.work(key)
-
-        queue = WorkQueue(work, 1, "limited", max_yielded=2)
-        for key in "abcd":
-            queue.put(key)
-        for _ in "abc":
-            self.wait_started()
-        self.assertEqual(["d"], list(queue._waiting))
-        self.may_continue.release(4)
-        waiting.until(lambda: len(self.done) == 4, "all keys")
         queue.close()
         self.assertTrue(queue.join(WAIT_TIMEOUT_S))
 
