@@ -88,7 +88,7 @@ class PackageCase(testtools.TestCase):
             self.skipTest("a full OpenStack lacks the images and subnets")
         # the metadata of the packages lists no files
         options = {"unlisted_files": True}
-        shown = {"public_names": "nfv"}
+        shown = {"public_names": ["nfv"]}
         self.vnfm = self.useFixture(Vnfm(scripts=options, secrets=shown))
         vim = {
             **self.project.vim,
