@@ -226,7 +226,8 @@ def serve(options: argparse.Namespace, state: Path) -> None:
         dispatcher.start()
         _write(state / "vim.yaml", yaml.safe_dump(vim))
         port = listener.getsockname()[1]
-        _announce(state, f"http://127.0.0.1:{port}", cluster_config)
+        scheme = "https" if conf.api.tls_certificate else "http"
+        _announce(state, f"{scheme}://127.0.0.1:{port}", cluster_config)
         try:
             # SystemExit ends it
             asyncio.run(server.serve([listener], asyncio.Event()))

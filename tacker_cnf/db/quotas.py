@@ -248,14 +248,15 @@ def _exceeded(
 ) -> errors.VnfmError:
     name, remedy = _MESSAGES[resource]
     more = f" and needs {amount} more" if amount > 1 else ""
+    remedy = f"{remedy}, or ask" if limit else "ask"
     error = (
         errors.TooManyOperations
         if resource is Resource.OPERATIONS
         else errors.QuotaExceeded
     )(
         f"Quota exceeded: project {project_id} has {used} {name}{more}; it "
-        f"may have {limit}. To go on, {remedy}, or ask an administrator for "
-        f"a larger quota {resource}."
+        f"may have {limit}. {remedy[0].upper()}{remedy[1:]} an administrator "
+        f"for a larger quota {resource}."
     )
     if resource is Resource.OPERATIONS:
         return error.with_headers([("Retry-After", str(RETRY_AFTER_S))])

@@ -146,28 +146,40 @@ class Application:
         if not body.is_complete:
             headers = [*headers, (b"connection", b"close")]
         start = {"status": response.status, "headers": headers}
-        await send({"type": "http.response.start", **start})
         pace = Pace(self._limits)
         chunk: bytes | None = response.first
         rest = response.rest
         if method == "HEAD":
             chunk, rest = b"", None
-        try:
+        with contextlib.ExitStack() as at_end:
+            at_end.callback(response.close)
+            await send({"type": "http.response.start", **start})
             while chunk is not None:
-                following = await self._next(client, rest) if rest else None
+                following = None
+                if rest:
+                    following = await self._next(client, rest, at_end)
                 await _transmit(send, pace, chunk, is_last=not following)
                 chunk = following
-        finally:
-            response.close()
 
     async def _next(
-        self, client: Client, chunks: Iterator[bytes]
+        self,
+        client: Client,
+        chunks: Iterator[bytes],
+        at_end: contextlib.ExitStack,
     ) -> bytes | None:
-        """Return the next chunk of a response; None: there is none."""
-        with client.hold():
-            return await asyncio.wrap_future(
-                self._requests.submit(next, chunks, None)
-            )
+        """Return the next chunk of a response; None: there is none.
+
+        :param at_end: closes the response; if the client closes the connection
+            meanwhile, the thread has to end before
+        """
+        future = self._requests.submit(next, chunks, None)
+        try:
+            with client.hold():
+                return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            close = at_end.pop_all().close
+            future.add_done_callback(lambda _: close())
+            raise
 
 
 async def _result(future: Future[Response]) -> Response:

@@ -97,9 +97,9 @@ def _raise_problems(key: str, problems: Iterator[str]) -> None:
         f"The policy of the VIM vimConnectionInfo.{key} does not allow what "
         f"the VNF package contains: {shown}"
         + (f"; and {more} more" if more > 0 else "")
-        + ". Change the package, or have the policy changed: extra.policy of "
-        "the registered VIM, or [kubernetes] allowed_namespaces, "
-        "allowed_kinds, pod_security."
+        + ". Change the package or the namespace, or have the policy changed: "
+        "allowed_namespaces, allowed_kinds or pod_security in extra.policy of "
+        "the registered VIM; if it does not set them, in [kubernetes]."
     )
 
 
