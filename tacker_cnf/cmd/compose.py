@@ -26,6 +26,7 @@ from tacker_cnf.sol import base, uri
 if TYPE_CHECKING:
     from tacker_cnf.api.middleware import Wsgi
     from tacker_cnf.conductor.service import Conductor
+    from tacker_cnf.services.peer_slots import PeerSlots
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -105,7 +106,7 @@ def application(shared: Parts) -> "Wsgi":
     base.precompile_types()
     conductors = rpc.ConductorClient(shared.transport)
     peer_slots = PeerSlots(shared.conf)
-    packages = packages_of(shared)
+    packages = _packages_of(shared, peer_slots)
     onboarded: PackageSource = shared.catalogue
     if shared.conf.nfvo.endpoint:
         onboarded = OnboardedPackages(shared.catalogue)
@@ -173,7 +174,7 @@ def conductor(shared: Parts, nfvo: Nfvo | None = None) -> "Conductor":
     )
 
 
-def packages_of(shared: Parts) -> PackageSource:
+def _packages_of(shared: Parts, peer_slots: "PeerSlots") -> PackageSource:
     """Return the source of the packages of VNF instances: the NFVO if one is
     configured, else the catalogue.
 
@@ -182,7 +183,9 @@ def packages_of(shared: Parts) -> PackageSource:
     conf = shared.conf
     if not conf.nfvo.endpoint:
         return shared.catalogue
-    return NfvoPackages(conf, NfvoClient(conf), shared.catalogue)
+    return NfvoPackages(
+        conf, NfvoClient(conf), shared.catalogue, peer_slots.take
+    )
 
 
 def nfvo_of(conf: cfg.ConfigOpts) -> Nfvo:

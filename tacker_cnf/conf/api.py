@@ -60,8 +60,9 @@ OPTIONS = (
         default=8,
         min=1,
         help="Maximum number of concurrent requests of a process that wait "
-        "for a VIM or a subscriber: registrations and changes of VIMs, dry "
-        "runs, and tests of callbacks; at most half of threads. Further ones "
+        "for a VIM, a subscriber or the NFVO: registrations and changes of "
+        "VIMs, dry runs, tests of callbacks, and packages that are fetched "
+        "from the NFVO; at most half of threads. Further ones "
         "are rejected with 503, and all other requests find a thread.",
     ),
     cfg.IntOpt(

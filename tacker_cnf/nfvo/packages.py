@@ -1,9 +1,10 @@
 """VNF packages of the NFVO, fetched on demand (SOL003 clause 10)."""
 
+import contextlib
 import hashlib
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO, Final, cast
 from urllib import parse
 
@@ -56,13 +57,21 @@ PACKAGE_APIS: Final[Mapping[str, PackageApi]] = {
 
 
 class NfvoPackages:
-    """The packages onboarded here, with the NFVO's as fallback."""
+    """The packages onboarded here, with the NFVO's as fallback.
+
+    :param limit: limits the requests that wait for the NFVO
+    """
 
     def __init__(
-        self, conf: cfg.ConfigOpts, nfvo: NfvoClient, catalogue: Packages
+        self,
+        conf: cfg.ConfigOpts,
+        nfvo: NfvoClient,
+        catalogue: Packages,
+        limit: Callable[[], contextlib.AbstractContextManager[None]],
     ) -> None:
         self._client = nfvo
         self._catalogue = catalogue
+        self._limit = limit
         version = conf.nfvo.package_version
         self._api = PACKAGE_APIS[version[0]]
         self._version = {"Version": version}
@@ -74,11 +83,13 @@ class NfvoPackages:
         :raises VnfdNotUsable: no package has this VNFD, or the package is
             disabled or not valid
         :raises PeerFailed: the NFVO failed
+        :raises Unavailable: too many requests wait for peers
         """
         try:
             return self._catalogue.unpacked(vnfd_id, project_id)
         except errors.VnfdNotUsable:
-            self._fetch(vnfd_id, project_id)
+            with self._limit():
+                self._fetch(vnfd_id, project_id)
         return self._catalogue.unpacked(vnfd_id, project_id)
 
     def _fetch(self, vnfd_id: str, project_id: str) -> None:

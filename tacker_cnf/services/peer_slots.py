@@ -1,4 +1,6 @@
-"""The requests of an API process that wait for a VIM or a subscriber."""
+"""The requests of an API process that wait for a VIM, a subscriber or the
+NFVO.
+"""
 
 import contextlib
 import threading
@@ -31,9 +33,10 @@ class PeerSlots:
         """
         if not self._slots.acquire(blocking=False):
             raise errors.Unavailable(
-                "Too many requests wait for VIMs or subscribers ([api] "
-                "max_peer_requests): registrations, dry runs and new "
-                "subscriptions. Send the request again later."
+                "Too many requests wait for VIMs, subscribers or the NFVO "
+                "([api] max_peer_requests): registrations, dry runs, new "
+                "subscriptions and packages of the NFVO. Send the request "
+                "again later."
             ).with_headers([("Retry-After", str(RETRY_AFTER_S))])
         try:
             yield

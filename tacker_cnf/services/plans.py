@@ -256,7 +256,7 @@ class PlanService:
         """Plan what the driver of the VIM does for a task.
 
         :param failed: the operation that is retried or rolled back
-        :raises Unavailable: too many requests wait for VIMs or subscribers
+        :raises Unavailable: too many requests wait for peers
         """
         if self._has_nfvo and not task.vim_connections:
             raise errors.InvalidVimConnection(NO_VIM)

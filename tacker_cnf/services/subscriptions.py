@@ -47,7 +47,7 @@ class SubscriptionService:
 
         :param api_base: base URL by which the subscriber reaches this API
         :raises Unprocessable: the callback URI failed the test
-        :raises Unavailable: too many requests wait for VIMs or subscribers
+        :raises Unavailable: too many requests wait for peers
         :raises QuotaExceeded: the project may have no more subscriptions
         :raises DuplicateRequest: another request with this key is in progress
         """

@@ -28,6 +28,7 @@ class PackageTest(ApiCase):
     """An NFVO that has a package, and a service that has none."""
 
     version = "2.1.0"
+    max_peer_requests = 8
 
     def setUp(self) -> None:
         super().setUp()
@@ -35,7 +36,10 @@ class PackageTest(ApiCase):
         self.nfvo = self.useFixture(NfvoServer())
         self.vnfm = self.useFixture(
             Vnfm(
-                api={"endpoint": "http://vnfm.example"},
+                api={
+                    "endpoint": "http://vnfm.example",
+                    "max_peer_requests": self.max_peer_requests,
+                },
                 nfvo={
                     "endpoint": self.nfvo.url,
                     "package_version": self.version,
@@ -170,6 +174,28 @@ class TestModify(PackageTest):
         response = self.vnfm.patch(instance_id, {"vnfdId": self.vnfd_id})
         self.assertEqual(503, response.status, str(response.content))
         self.assertEqual(before, self.vnfm.instance(instance_id))
+
+
+class TestSlowNfvo(PackageTest):
+    max_peer_requests = 1
+
+    def test_few_requests_wait_for_it(self) -> None:
+        may_answer = threading.Event()
+        answer = self.nfvo._default_response
+
+        def answer_late(request: ReceivedRequest) -> Response:
+            may_answer.wait(60.0)
+            return answer(request)
+
+        self.nfvo.responder = answer_late
+        with ThreadPoolExecutor(1) as pool:
+            first = pool.submit(self.create)
+            self.nfvo.wait_requests()
+            second = self.create()
+            may_answer.set()
+        self.assertEqual(503, second.status, str(second.content))
+        self.assertIn("[api] max_peer_requests", second.detail)
+        self.assertEqual(201, first.result().status)
 
 
 class TestVersion1(PackageTest):
