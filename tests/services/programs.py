@@ -61,9 +61,11 @@ def _run_preloaded(program: Path, arguments: Sequence[str], log: Path) -> None:
 
 def _run_file(program: Path, arguments: Sequence[str], log: Path) -> None:
     _prepare(program, log)
+    command = [str(program), *arguments]
     python = program.parent / "python"
-    command = [str(python), "-c", _AS_INSTALLED, str(program), *arguments]
-    os.execv(python, command)  # noqa: S606
+    if python.exists():  # not where only the packages are installed
+        command = [str(python), "-c", _AS_INSTALLED, *command]
+    os.execv(command[0], command)  # noqa: S606
 
 
 def _prepare(program: Path, log: Path) -> None:
