@@ -213,7 +213,7 @@ class TestOperations(QuotaCase):
             self.assert_problem(
                 429, refused, "has 2 lifecycle operations at once; it may have"
             )
-            self.assertIn("wait until one has ended", refused.detail)
+            self.assertIn("Wait until one has ended", refused.detail)
             self.assertEqual("10", refused.headers["Retry-After"])
             # nothing was reserved
             instance = self.vnfm.instance(self.instances[2])
