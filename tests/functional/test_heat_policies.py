@@ -108,8 +108,8 @@ class HeatCase(ApiCase):
         }
         return {"vim1": info | more}
 
-    def register(self, **policy: Any) -> dict[str, Any]:
-        """Register the OpenStack as a VIM; return the vimConnectionInfo."""
+    def post_vim(self, policy: dict[str, Any]) -> Response:
+        """Register the OpenStack as a VIM."""
         vim = {
             "name": "a cloud",
             "type": "openstack",
@@ -118,7 +118,11 @@ class HeatCase(ApiCase):
             "vim_project": keystone.VIM_PROJECT,
             "extra": {"policy": policy} if policy else {},
         }
-        response = self.vnfm.call("POST", VIMS, {"vim": vim})
+        return self.vnfm.call("POST", VIMS, {"vim": vim})
+
+    def register(self, **policy: Any) -> dict[str, Any]:
+        """Register the OpenStack as a VIM; return the vimConnectionInfo."""
+        response = self.post_vim(policy)
         self.assertEqual(201, response.status, str(response.content))
         return {"vim1": {"vimId": response.json["vim"]["id"]}}
 
@@ -420,13 +424,4 @@ class TestPolicies(HeatCase):
             ({"allowed_resource_types": ["a b"]}, "extra.policy: Expected"),
             ({"pod_security": "x"}, "it has allowed_resource_types"),
         ):
-            vim = {
-                "name": "a cloud",
-                "type": "openstack",
-                "auth_url": f"{self.cloud.url}/v3",
-                "auth_cred": keystone.AUTH_CRED,
-                "vim_project": keystone.VIM_PROJECT,
-                "extra": {"policy": policy},
-            }
-            response = self.vnfm.call("POST", VIMS, {"vim": vim})
-            self.assert_problem(400, response, message)
+            self.assert_problem(400, self.post_vim(policy), message)

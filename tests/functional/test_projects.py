@@ -1,7 +1,6 @@
 """The resources of a project do not exist for clients of another."""
 
 import threading
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -331,16 +330,6 @@ class TestAdministrators(ProjectsCase):
 
 
 class TestPolicies(ProjectsCase):
-    def write_policy(self, **rules: str) -> None:
-        """Override rules of tasks, and start the API again."""
-        path = Path(self.vnfm.state_path) / "policy.yaml"
-        lines = [
-            f'"os_nfv_orchestration_api:{task.replace("__", ":")}": "{check}"'
-            for task, check in rules.items()
-        ]
-        path.write_text("\n".join(lines))
-        self.vnfm.restart_api()
-
     def test_each_operation_has_a_rule(self) -> None:
         document = self.vnfm.call("GET", "/openapi.json").json
         documented = {
@@ -356,7 +345,7 @@ class TestPolicies(ProjectsCase):
         self.assertEqual(set(), expected - documented)
 
     def test_a_rule_is_of_one_task(self) -> None:
-        self.write_policy(vnf_instances__heal="role:healer")
+        self.vnfm.write_policy(vnf_instances__heal="role:healer")
         path = f"{INSTANCES}/{self.instance_id}"
         response = self.vnfm.call("POST", f"{path}/heal", {})
         self.assert_problem(403, response, "vnf_instances:heal")
@@ -369,7 +358,7 @@ class TestPolicies(ProjectsCase):
         self.assert_problem(403, response, "vnf_instances:terminate")
 
     def test_a_rule_is_checked_for_the_resource(self) -> None:
-        self.write_policy(vnf_instances__terminate="user_id:%(user_id)s")
+        self.vnfm.write_policy(vnf_instances__terminate="user_id:%(user_id)s")
         path = f"{INSTANCES}/{self.instance_id}/terminate"
         body = {"terminationType": "FORCEFUL"}
         self.vnfm.become(OWNER, user="another-user")

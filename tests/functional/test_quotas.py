@@ -340,7 +340,7 @@ class TestPackageBytes(QuotaCase):
         self.assertEqual(self.size, self.in_use(Resource.PACKAGE_BYTES))
 
 
-class TestFetchedBytes(QuotaCase):
+class FetchCase(QuotaCase):
     options: ClassVar = {
         "catalogue": {
             "upload_hosts": ["127.0.0.1"],
@@ -348,7 +348,7 @@ class TestFetchedBytes(QuotaCase):
         }
     }
 
-    def fetch(self: QuotaCase) -> tuple[str, Response]:
+    def fetch(self) -> tuple[str, Response]:
         server = self.useFixture(HttpReceiver())
         content = self.useFixture(Csar()).read()
         zipped = {"Content-Type": "application/zip"}
@@ -360,16 +360,23 @@ class TestFetchedBytes(QuotaCase):
             "POST", f"{path}/package_content/upload_from_uri", body
         )
 
-    def test_a_package_from_a_uri(self) -> None:
-        self.limit(Resource.PACKAGE_BYTES, 100)
+    def fail_to_fetch(self) -> dict[str, Any]:
+        """Fetch a package; return why it failed."""
         path, response = self.fetch()
         self.assertEqual(202, response.status, str(response.content))
-        details = waiting.until(
+        details: dict[str, Any] = waiting.until(
             lambda: self.vnfm.call("GET", path).json.get(
                 "onboardingFailureDetails"
             ),
             "the failure",
         )
+        return details
+
+
+class TestFetchedBytes(FetchCase):
+    def test_a_package_from_a_uri(self) -> None:
+        self.limit(Resource.PACKAGE_BYTES, 100)
+        details = self.fail_to_fetch()
         self.assertEqual(403, details["status"])
         self.assertIn("Quota exceeded", details["detail"])
         self.assertEqual([], self.contents())
@@ -377,15 +384,10 @@ class TestFetchedBytes(QuotaCase):
         self.assert_problem(403, self.fetch()[1], "Quota exceeded")
 
 
-class TestFullDisk(QuotaCase):
+class TestFullDisk(FetchCase):
     options: ClassVar = {
-        "catalogue": {
-            "min_free_bytes": 2**62,
-            "upload_hosts": ["127.0.0.1"],
-            "upload_schemes": ["http"],
-        }
+        "catalogue": FetchCase.options["catalogue"] | {"min_free_bytes": 2**62}
     }
-    fetch = TestFetchedBytes.fetch
 
     def test_an_upload(self) -> None:
         _, response = self.upload(self.useFixture(Csar()).read())
@@ -393,14 +395,7 @@ class TestFullDisk(QuotaCase):
         self.assert_no_files()
 
     def test_a_package_from_a_uri(self) -> None:
-        path, response = self.fetch()
-        self.assertEqual(202, response.status, str(response.content))
-        details = waiting.until(
-            lambda: self.vnfm.call("GET", path).json.get(
-                "onboardingFailureDetails"
-            ),
-            "the failure",
-        )
+        details = self.fail_to_fetch()
         self.assertEqual(507, details["status"])
         self.assertIn("[catalogue] min_free_bytes", details["detail"])
         self.assert_no_files()

@@ -116,10 +116,11 @@ class TestUploadOfCode(CodeCase):
 
     def test_a_manager_of_another_project(self) -> None:
         """The package is the target, not the client's project."""
-        policy = '"os_nfv_orchestration_api:all_projects": "role:manager"\n'
-        for task in ("upload", "show"):
-            policy += f'"os_nfv_orchestration_api:vnf_packages:{task}": "@"\n'
-        self.write_policy(policy)
+        self.vnfm.write_policy(
+            all_projects="role:manager",
+            vnf_packages__upload="@",
+            vnf_packages__show="@",
+        )
         path = f"{PACKAGES}/{self.vnfm.call('POST', PACKAGES, {}).json['id']}"
         self.vnfm.become(UNTRUSTED, *MANAGER)
         zipped = {"Content-Type": "application/zip"}
@@ -127,13 +128,6 @@ class TestUploadOfCode(CodeCase):
             "PUT", f"{path}/package_content", self.package().read(), zipped
         )
         self.assert_problem(403, response, "contains code")
-
-    def write_policy(self, text: str) -> None:
-        policy = f"{self.vnfm.state_path}/policy.yaml"
-        with open(policy, "w") as file:  # noqa: PTH123
-            file.write(text)
-        self.vnfm.conf.set_override("policy_file", policy, "oslo_policy")
-        self.vnfm.restart_api()
 
     def test_the_request_to_fetch_a_package_decides(self) -> None:
         fetched = self.fetch(self.package())
@@ -214,14 +208,9 @@ class TestScriptLog(CodeCase):
             self.assertEqual(found[0], found[1], condition)
 
     def test_the_policy_can_allow_it(self) -> None:
-        policy = f"{self.vnfm.state_path}/policy.yaml"
-        with open(policy, "w") as file:  # noqa: PTH123
-            file.write(
-                '"os_nfv_orchestration_api:vnf_lcm_op_occs:script_log": '
-                '"rule:project_member"'
-            )
-        self.vnfm.conf.set_override("policy_file", policy, "oslo_policy")
-        self.vnfm.restart_api()
+        self.vnfm.write_policy(
+            vnf_lcm_op_occs__script_log="rule:project_member"
+        )
         self.vnfm.become(OWNER, "member")
         self.assertIn("scriptLog", self.vnfm.call("GET", self.path).json)
         self.vnfm.become(OWNER, "reader")
@@ -233,14 +222,7 @@ class TestInlineVims(CodeCase):
 
     def setUp(self) -> None:
         super().setUp()
-        policy = f"{self.vnfm.state_path}/policy.yaml"
-        with open(policy, "w") as file:  # noqa: PTH123
-            file.write(
-                '"os_nfv_orchestration_api:vims:inline": '
-                '"rule:project_manager"'
-            )
-        self.vnfm.conf.set_override("policy_file", policy, "oslo_policy")
-        self.vnfm.restart_api()
+        self.vnfm.write_policy(vims__inline="rule:project_manager")
         vim = {
             "name": "a vim",
             "type": "fake",
