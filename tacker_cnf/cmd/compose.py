@@ -26,7 +26,7 @@ from tacker_cnf.sol import base, uri
 if TYPE_CHECKING:
     from tacker_cnf.api.middleware import Wsgi
     from tacker_cnf.conductor.service import Conductor
-    from tacker_cnf.services.peer_slots import PeerSlots
+    from tacker_cnf.services.slots import Slots
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -95,9 +95,9 @@ def application(shared: Parts) -> "Wsgi":
     # imported here: a conductor needs a quarter less memory without them
     from tacker_cnf.api import app
     from tacker_cnf.notification.webhook_client import CallbackTester
+    from tacker_cnf.services import slots
     from tacker_cnf.services.operations import OperationService
     from tacker_cnf.services.packages import PackageService
-    from tacker_cnf.services.peer_slots import PeerSlots
     from tacker_cnf.services.plans import PlanService
     from tacker_cnf.services.subscriptions import SubscriptionService
     from tacker_cnf.services.vims import VimService
@@ -105,7 +105,7 @@ def application(shared: Parts) -> "Wsgi":
 
     base.precompile_types()
     conductors = rpc.ConductorClient(shared.transport)
-    peer_slots = PeerSlots(shared.conf)
+    peer_slots = slots.for_peers(shared.conf)
     packages = _packages_of(shared, peer_slots)
     onboarded: PackageSource = shared.catalogue
     if shared.conf.nfvo.endpoint:
@@ -174,7 +174,7 @@ def conductor(shared: Parts, nfvo: Nfvo | None = None) -> "Conductor":
     )
 
 
-def _packages_of(shared: Parts, peer_slots: "PeerSlots") -> PackageSource:
+def _packages_of(shared: Parts, peer_slots: "Slots") -> PackageSource:
     """Return the source of the packages of VNF instances: the NFVO if one is
     configured, else the catalogue.
 

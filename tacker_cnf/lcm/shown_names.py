@@ -105,6 +105,11 @@ def is_shown_of_vim(attribute: str, name: str) -> bool:
     return _SEPARATORS.sub("", name.lower()) in VIM_NAMES[attribute]
 
 
+def is_credential(name: str) -> bool:
+    """Check whether a name in an accessInfo is that of a credential."""
+    return not is_shown_of_vim("accessInfo", name)
+
+
 class ShownNames(msgspec.Struct, frozen=True, kw_only=True):
     """The names in the free-form attributes of a VNF that are shown."""
 
@@ -120,16 +125,16 @@ class ShownNames(msgspec.Struct, frozen=True, kw_only=True):
         """
         if attribute == METADATA:
             return name not in self.vnfd.sensitive_metadata
-        return name in self.operator or name in self._declared(attribute)
+        return name in self.operator or self._declares(attribute, name)
 
-    def _declared(self, attribute: str) -> frozenset[str]:
+    def _declares(self, attribute: str, name: str) -> bool:
         declared = self.vnfd
         if attribute == EXTENSIONS:
-            return frozenset(declared.extensions)
+            return name in declared.extensions
         if attribute in {VNF_PROPERTIES, VNFC_PROPERTIES}:
             standard = STANDARD_PROPERTIES.values()
-            return frozenset((*declared.properties, *standard))
-        return DRIVER_NAMES.union(declared.parameters)
+            return name in declared.properties or name in standard
+        return name in DRIVER_NAMES or name in declared.parameters
 
 
 #: those of a VNF of which nothing is known

@@ -7,7 +7,7 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import merge
-from tacker_cnf.lcm.shown_names import is_shown_of_vim
+from tacker_cnf.lcm.shown_names import is_credential
 from tacker_cnf.sol.common import VimConnectionInfo
 
 Connections = Mapping[str, VimConnectionInfo]
@@ -62,15 +62,11 @@ def _patched_credentials(
     Values sent back as they were shown, with secrets removed, do not count.
     """
     own = patch.get("accessInfo", {})
-    hidden = any(map(_is_secret, before.access_info))
-    given = own and any(map(_is_secret, own)) if hidden else own
+    hidden = any(map(is_credential, before.access_info))
+    given = own and any(map(is_credential, own)) if hidden else own
     if own is not None and not given:
         raise errors.InvalidVimConnection(
             f"vimConnectionInfo.{key}: credentials are sent only to the "
             "address that they were set for; include accessInfo, too."
         )
     return merge.patched({}, own or {})
-
-
-def _is_secret(name: str) -> bool:
-    return not is_shown_of_vim("accessInfo", name)

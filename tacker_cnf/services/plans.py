@@ -5,9 +5,8 @@ Nothing is written or reserved, and the NFVO is not asked; an operation may have
 the VNF instance meanwhile.
 """
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -37,11 +36,10 @@ from tacker_cnf.lcm.states import Event
 from tacker_cnf.lcm.vnf_plan import ActionType, Composition, VnfPlan
 from tacker_cnf.nfvo.local import LocalNfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
-from tacker_cnf.runtime.fair_places import FairPlaces
 from tacker_cnf.scripts import compat
 from tacker_cnf.services import operations
 from tacker_cnf.services.operations import OperationService
-from tacker_cnf.services.peer_slots import PeerSlots
+from tacker_cnf.services.slots import Slots
 from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -64,8 +62,11 @@ NO_VIM: Final = (
     "vimConnectionInfo: no VIM is named. The NFVO would name it in its grant, "
     "which a dry run does not request: name the VIM in the request."
 )
-#: seconds after which a client should request a dry run again
-RETRY_AFTER_S: Final = 10
+#: error if too many dry runs run a script
+TOO_MANY_SCRIPTS: Final = (
+    "As many dry runs as may ([scripts] max_dry_runs) run a script of their "
+    "package at the moment; retry later."
+)
 #: attributes of a plan: the operation that has the instance
 Holder = Mapping[str, Any]
 #: an instance, and the VIMs of an operation with their credentials
@@ -85,7 +86,7 @@ class PlanService:
         drivers: DriverRegistry,
         operation_service: OperationService,
         local_nfvo: LocalNfvo,
-        peer_slots: PeerSlots,
+        peer_slots: Slots,
     ) -> None:
         self._store = store
         self._peer_slots = peer_slots
@@ -101,7 +102,7 @@ class PlanService:
         #: whether it may ignore placement constraints that it cannot meet
         self._best_effort = conf.nfvo.fallback_best_effort
         self._public_names = store.public_names
-        self._dry_runs = FairPlaces(conf.scripts.max_dry_runs)
+        self._script_slots = Slots(conf.scripts.max_dry_runs, TOO_MANY_SCRIPTS)
         self._replaces_scripts = conf.scripts.replace_reference_drivers
 
     def plan(
@@ -208,23 +209,6 @@ class PlanService:
         """
         return self._store.read(context, _get, op_occ_id)
 
-    @contextlib.contextmanager
-    def _script_place(self, _seconds: float) -> Iterator[None]:
-        """Run a script in this block, unless too many run.
-
-        :raises Unavailable: too many run
-        """
-        place = self._dry_runs.acquire((), 0.0, CancelToken())
-        if place is None:
-            raise errors.Unavailable(
-                "As many dry runs as may ([scripts] max_dry_runs) run a "
-                "script of their package at the moment; retry later."
-            ).with_headers([("Retry-After", str(RETRY_AFTER_S))])
-        try:
-            yield
-        finally:
-            self._dry_runs.release(place)
-
     def _grant_request(
         self, task: InfraTask, op: LcmOperationType, request: SolType
     ) -> GrantRequest:
@@ -268,7 +252,7 @@ class PlanService:
                 self._timeout,
                 cancel_token=CancelToken(),
                 saved_checkpoint=failed.checkpoint if failed else None,
-                script_place=self._script_place,
+                script_place=lambda _: self._script_slots.take(),
             )
         asks_nfvo = self._has_nfvo and not failed
         change = task.change

@@ -15,7 +15,7 @@ from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.notification.webhook_client import CallbackTester
 from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.services.idempotency import find_previous, run_once
-from tacker_cnf.services.peer_slots import PeerSlots
+from tacker_cnf.services.slots import Slots
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionRequest,
@@ -29,7 +29,7 @@ class SubscriptionService:
     """Creates, reads and deletes subscriptions."""
 
     def __init__(
-        self, store: Store, tester: CallbackTester, peer_slots: PeerSlots
+        self, store: Store, tester: CallbackTester, peer_slots: Slots
     ) -> None:
         self._store = store
         self._tester = tester

@@ -18,9 +18,10 @@ from tacker_cnf.db.session import (
     Store,
 )
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import shown_names, vim_policy
+from tacker_cnf.lcm import vim_policy
 from tacker_cnf.lcm.redaction import redact_vim_attribute
-from tacker_cnf.services.peer_slots import PeerSlots
+from tacker_cnf.lcm.shown_names import is_credential
+from tacker_cnf.services.slots import Slots
 from tacker_cnf.services.vim_connections import VimConnections
 from tacker_cnf.sol import uri
 from tacker_cnf.sol.base import Name, ProjectId
@@ -104,7 +105,7 @@ class VimService:
     """
 
     def __init__(
-        self, store: Store, drivers: DriverRegistry, peer_slots: PeerSlots
+        self, store: Store, drivers: DriverRegistry, peer_slots: Slots
     ) -> None:
         self._store = store
         self._drivers = drivers
@@ -283,9 +284,7 @@ def _apply(vim: models.Vim, requested: VimChange) -> None:
         name in own and own[name] != vim.auth_cred.get(name)
         for name in VERIFICATION_KEYS
     )
-    if changes_receiver and all(
-        shown_names.is_shown_of_vim("accessInfo", name) for name in own
-    ):
+    if changes_receiver and not any(map(is_credential, own)):
         raise errors.BadRequest(
             f"auth_url, {', '.join(VERIFICATION_KEYS)}: registered "
             "credentials are neither sent to another address nor with another "
