@@ -6,7 +6,7 @@ cannot set it. Each driver has its own type of policy, whose attributes have the
 names of its options, which are the defaults.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -17,6 +17,8 @@ from tacker_cnf.sol.common import VimConnectionInfo
 
 #: key of ``extra``
 POLICY_KEY: Final = "policy"
+#: problems in one error
+MAX_PROBLEMS: Final = 5
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -101,6 +103,24 @@ def without_policies(
         key: msgspec.structs.replace(info, extra=without(info.extra))
         for key, info in connections.items()
     }
+
+
+def refuse_package(problems: Sequence[str], vim: str, remedy: str) -> None:
+    """Check that a policy has no problem with what a VNF package contains.
+
+    :param vim: the VIM, for the error
+    :param remedy: how the package or the policy can be changed, likewise
+    :raises VimPolicyViolation: there is a problem
+    """
+    if not problems:
+        return
+    more = len(problems) - MAX_PROBLEMS
+    raise errors.VimPolicyViolation(
+        f"The policy of {vim} does not allow what the VNF package contains: "
+        + "; ".join(problems[:MAX_PROBLEMS])
+        + (f"; and {more} more" if more > 0 else "")
+        + f". {remedy}"
+    )
 
 
 def _unknown_attribute(

@@ -110,8 +110,10 @@ class KubernetesDriver:
     @property
     def script_options(self) -> Mapping[str, Any]:
         """The options of [kubernetes] for a task, and for its policy."""
-        options = {n: self._conf[n] for n in Options.__struct_fields__}
-        return {**options, vim_policy.POLICY_KEY: self._policy}
+        return {**self._task_options(), vim_policy.POLICY_KEY: self._policy}
+
+    def _task_options(self) -> dict[str, Any]:
+        return {name: self._conf[name] for name in Options.__struct_fields__}
 
     def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:
         return cluster_connection.of_vim(vim)
@@ -284,9 +286,7 @@ class KubernetesDriver:
         :raises InfraError: an API server does not respond, or rejects the
             credentials
         """
-        options = Options(
-            **{name: self._conf[name] for name in Options.__struct_fields__}
-        )
+        options = Options(**self._task_options())
         ready_timeout = options.ready_timeout + (task.change.grace or 0)
         return connect_clusters(
             self._pool,

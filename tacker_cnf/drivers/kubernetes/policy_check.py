@@ -8,7 +8,6 @@ from the cluster.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import (
     cluster_assignment,
     pod_security,
@@ -27,10 +26,9 @@ from tacker_cnf.drivers.kubernetes.manifests import (
 from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.pod_security import PodSecurityLevel
 from tacker_cnf.drivers.kubernetes.vnf_kinds import RBAC
+from tacker_cnf.lcm import vim_policy
 from tacker_cnf.sol.common import VimConnectionInfo
 
-#: problems in one error
-MAX_PROBLEMS: Final = 5
 #: kind that lets a VNF give any rights -> kinds that are then not checked
 UNLIMITED: Final = {"Role": "ClusterRole", "RoleBinding": "ClusterRoleBinding"}
 #: sources of a PersistentVolume that are a part of a node
@@ -88,18 +86,12 @@ def _is_cluster_scoped(cluster: Cluster, manifest: Manifest) -> bool:
 
 
 def _raise_problems(key: str, problems: Iterator[str]) -> None:
-    found = list(problems)
-    if not found:
-        return
-    more = len(found) - MAX_PROBLEMS
-    shown = "; ".join(found[:MAX_PROBLEMS])
-    raise errors.VimPolicyViolation(
-        f"The policy of the VIM vimConnectionInfo.{key} does not allow what "
-        f"the VNF package contains: {shown}"
-        + (f"; and {more} more" if more > 0 else "")
-        + ". Change the package or the namespace, or have the policy changed: "
+    vim_policy.refuse_package(
+        list(problems),
+        f"the VIM vimConnectionInfo.{key}",
+        "Change the package or the namespace, or have the policy changed: "
         "allowed_namespaces, allowed_kinds or pod_security in extra.policy of "
-        "the registered VIM; if it does not set them, in [kubernetes]."
+        "the registered VIM; if it does not set them, in [kubernetes].",
     )
 
 

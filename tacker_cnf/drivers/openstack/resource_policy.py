@@ -12,7 +12,6 @@ from typing import Annotated, Any, Final, NamedTuple, Self
 
 import msgspec
 
-from tacker_cnf import errors
 from tacker_cnf.drivers.openstack import stack_fields
 from tacker_cnf.lcm import vim_policy
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -72,8 +71,6 @@ GROUP_TYPES: Final = frozenset(
     }
 )
 _URL: Final = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*://|file:)", re.IGNORECASE)
-#: problems in one error
-MAX_PROBLEMS: Final = 5
 
 #: a template and its files
 Template = tuple[str, Mapping[str, str]]
@@ -127,16 +124,11 @@ class ResourcePolicy(msgspec.Struct, frozen=True, kw_only=True):
             for old_template, old_files in (had if problems else ())
             for one in _Templates(self, old_files).problems("", old_template)
         }
-        found = [str(one) for one in problems if one.problem not in known]
-        if not found:
-            return
-        more = len(found) - MAX_PROBLEMS
-        raise errors.VimPolicyViolation(
-            "The policy of the VIM does not allow what the VNF package "
-            f"contains: {'; '.join(found[:MAX_PROBLEMS])}"
-            + (f"; and {more} more" if more > 0 else "")
-            + ". Change the package, or have the policy changed: extra.policy "
-            "of the registered VIM, or [openstack] allowed_resource_types."
+        vim_policy.refuse_package(
+            [str(one) for one in problems if one.problem not in known],
+            "the VIM",
+            "Change the package, or have the policy changed: extra.policy of "
+            "the registered VIM, or [openstack] allowed_resource_types.",
         )
 
 
