@@ -243,16 +243,10 @@ def _without_credentials(script_input: ScriptInput) -> ScriptInput:
     if request.get(name):
         connections = redaction.redact_connections(request[name])
         request = {**request, name: connections}
-    instance = redaction.without_vim_secrets(script_input.vnf_instance)
     return msgspec.structs.replace(
         script_input,
         request=request,
-        vnf_instance=msgspec.structs.replace(
-            instance,
-            vim_connection_info=vim_policy.without_policies(
-                instance.vim_connection_info
-            ),
-        ),
+        vnf_instance=redaction.without_vim_secrets(script_input.vnf_instance),
         grant_response=grant and redaction.without_vim_secrets(grant),
     )
 

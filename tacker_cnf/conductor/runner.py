@@ -92,10 +92,7 @@ class Runner:
             if expected
             else masker("".join(traceback.format_exception(error))),
         )
-        problem = errors.problem_details(error)
-        problem = msgspec.structs.replace(
-            problem, detail=masker(problem.detail)
-        )
+        problem = masker.problem(error)
         vim_reachable = not isinstance(error, errors.VimUnreachable)
         can_observe = vim_reachable and step.name != steps.GRANT
         found = self._steps.observe(run) if can_observe else None

@@ -1,6 +1,7 @@
 """The conductor process: claims operations and runs their steps."""
 
 import contextlib
+import functools
 import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -254,9 +255,7 @@ class Conductor:
                 claimed_op.op_occ.id,
                 masker("".join(traceback.format_exception(error))),
             )
-            found = errors.problem_details(error)
-            found = msgspec.structs.replace(found, detail=masker(found.detail))
-            recorder.fail(problem or found)
+            recorder.fail(problem or masker.problem(error))
             return
         if problem:
             runner.record_abandoned(run, claimed_op.step, problem)
@@ -280,7 +279,9 @@ class Conductor:
         claim: Claim,
         recorder: OperationRecorder,
     ) -> Runner:
-        token, masker = claim.cancel_token, run.build_masker()
+        token = claim.cancel_token
+        # built if there is progress to report
+        masker = functools.cache(run.build_masker)
         timeout = self._timeout_of(run.op_occ.operation)
         deadline = Deadline.within(
             timeout + (run.change.grace or 0), self._clock
@@ -292,7 +293,7 @@ class Conductor:
                 run.op_occ.project_id, token, seconds
             ),
             wait_idle=lambda seconds: self._wait_idle(token, seconds),
-            report_progress=lambda text: claim.report_progress(masker(text)),
+            report_progress=lambda text: claim.report_progress(masker()(text)),
             save_log=recorder.save_log,
             saved_checkpoint=claimed_op.checkpoint,
             save_checkpoint=recorder.save_checkpoint,

@@ -10,7 +10,7 @@ from sqlalchemy import orm
 
 from tacker_cnf.db import models, scope
 from tacker_cnf.db.session import PACKAGE_NAMES, PUBLIC_NAMES
-from tacker_cnf.lcm.shown_names import ShownNames
+from tacker_cnf.lcm.shown_names import DEFAULT, ShownNames
 from tacker_cnf.sol import base
 from tacker_cnf.vnfd.model import PublicNames
 
@@ -32,11 +32,18 @@ def with_names(
     session: orm.Session,
     entries: Iterable[T],
     instance_id_of: Callable[[T], str],
+    *,
+    are_used: bool = True,
 ) -> Iterator[tuple[T, ShownNames]]:
     """Add to each entry of a list the names of its VNF instance.
 
     :param instance_id_of: returns the ID of the instance of an entry
+    :param are_used: whether the entries have free-form attributes; if not,
+        nothing is read
     """
+    if not are_used:
+        yield from ((entry, DEFAULT) for entry in entries)
+        return
     remaining = iter(entries)
     while batch := list(itertools.islice(remaining, BATCH_SIZE)):
         names = _read(session, {instance_id_of(entry) for entry in batch})

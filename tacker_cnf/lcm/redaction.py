@@ -4,12 +4,13 @@ In a free-form attribute of a VNF, the value of a hidden name is replaced by
 stars; of a VIM connection, hidden names are left out.
 """
 
+import functools
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from tacker_cnf.lcm import shown_names
+from tacker_cnf.lcm import shown_names, vim_policy
 from tacker_cnf.lcm.shown_names import DEFAULT, HIDDEN, ShownNames
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -109,13 +110,23 @@ def redact_connections(
     }
 
 
+@functools.cache
+def _fields_of(kind: type[SolType]) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a type with names of their own, as (name, name in
+    JSON): cached, since reading a type takes longer than redacting a value.
+    """
+    return tuple(
+        (field.name, field.encode_name)
+        for field in msgspec.structs.fields(kind)
+        if field.encode_name in shown_names.FREE_FORM
+        or field.encode_name in shown_names.VIM_NAMES
+    )
+
+
 def _redact_free_form(value: SolType, names: ShownNames) -> dict[str, Any]:
     return {
-        field.name: masked(
-            getattr(value, field.name), field.encode_name, names
-        )
-        for field in msgspec.structs.fields(value)
-        if field.encode_name in shown_names.FREE_FORM
+        name: masked(getattr(value, name), encoded, names)
+        for name, encoded in _fields_of(type(value))
     }
 
 
@@ -154,11 +165,10 @@ def _connections(
         key: msgspec.structs.replace(
             connection,
             **{
-                field.name: redact_vim_attribute(
-                    getattr(connection, field.name), field.encode_name, names
+                name: redact_vim_attribute(
+                    getattr(connection, name), encoded, names
                 )
-                for field in msgspec.structs.fields(connection)
-                if field.encode_name in shown_names.VIM_NAMES
+                for name, encoded in _fields_of(VimConnectionInfo)
             },
         )
         for key, connection in value.items()
@@ -166,8 +176,12 @@ def _connections(
 
 
 def without_vim_secrets(value: Connected) -> Connected:
-    """Leave out what is hidden of the VIM connections of a value."""
-    connections = _connections(value.vim_connection_info)
+    """Leave out what is hidden of the VIM connections of a value, and the
+    policies of the VIMs.
+    """
+    connections = vim_policy.without_policies(
+        _connections(value.vim_connection_info)
+    )
     return msgspec.structs.replace(value, vim_connection_info=connections)
 
 

@@ -8,6 +8,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+
+from tacker_cnf import errors
 from tacker_cnf.lcm.redaction import VIM_CONNECTIONS
 from tacker_cnf.lcm.shown_names import (
     DEFAULT,
@@ -19,6 +22,7 @@ from tacker_cnf.lcm.shown_names import (
     ShownNames,
     is_shown_of_vim,
 )
+from tacker_cnf.sol.problem import ProblemDetails
 
 #: shorter values are not masked: they are in many words
 MIN_SECRET_CHARS: Final = 4
@@ -131,6 +135,11 @@ class SecretMasker:
     def __call__(self, text: str) -> str:
         """Return the text with each secret replaced by stars."""
         return self._pattern.sub("***", text) if self._pattern else text
+
+    def problem(self, error: Exception) -> ProblemDetails:
+        """Return the problem details of an error, with masked secrets."""
+        found = errors.problem_details(error)
+        return msgspec.structs.replace(found, detail=self(found.detail))
 
     def end_of_secret(self, text: str, position: int) -> int:
         """Return a position, moved behind the secret that it is in, if any."""

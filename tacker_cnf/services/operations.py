@@ -40,7 +40,7 @@ from tacker_cnf.lcm import modification, redaction, states, vim_group
 from tacker_cnf.lcm.change import Change, current_state, flavour_of
 from tacker_cnf.lcm.operations import change_package, registry
 from tacker_cnf.lcm.operations.registry import OPERATIONS
-from tacker_cnf.lcm.shown_names import DEFAULT, ShownNames
+from tacker_cnf.lcm.shown_names import ShownNames
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
@@ -476,13 +476,12 @@ class OperationService:
         """List operations, oldest first, with their positions."""
         with self._store.reader(context) as session:
             is_waiting = not conductors.count(session)
-            found = op_occs.find(session, query)
-            if FREE_FORM & {*query.attributes}:
-                named = shown_names.with_names(
-                    session, found, lambda entry: entry[1].vnf_instance_id
-                )
-            else:
-                named = ((entry, DEFAULT) for entry in found)
+            named = shown_names.with_names(
+                session,
+                op_occs.find(session, query),
+                lambda entry: entry[1].vnf_instance_id,
+                are_used=not FREE_FORM.isdisjoint(query.attributes),
+            )
             yield (
                 (position, _shown(op_occ, names, is_waiting=is_waiting))
                 for (position, op_occ), names in named

@@ -29,7 +29,7 @@ from tacker_cnf.db.session import (
 )
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import merge, redaction
-from tacker_cnf.lcm.shown_names import DEFAULT, ShownNames
+from tacker_cnf.lcm.shown_names import ShownNames
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.rpc import ConductorClient
@@ -130,13 +130,12 @@ class VnfInstanceService:
                 if includes_vims
                 else {}
             )
-            found = instances.find(session, query)
-            if FREE_FORM & {*query.attributes}:
-                named = shown_names.with_names(
-                    session, found, lambda entry: entry[1].id
-                )
-            else:
-                named = ((entry, DEFAULT) for entry in found)
+            named = shown_names.with_names(
+                session,
+                instances.find(session, query),
+                lambda entry: entry[1].id,
+                are_used=not FREE_FORM.isdisjoint(query.attributes),
+            )
             yield (
                 (position, _shown(instance, vims, names))
                 for (position, instance), names in named
