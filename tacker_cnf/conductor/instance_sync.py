@@ -115,14 +115,12 @@ class InstanceSync:
     ) -> tuple[VnfInstance, int, Mapping[str, VimConnectionInfo]]:
         with self._store.reader() as session:
             instances.check_not_busy(session, instance_id)
-            # before the instance, so that a change in between is noticed
-            generation = instances.generation(session, instance_id)
-            instance = instances.get(session, instance_id)
+            stored = instances.load(session, instance_id)
             return (
-                instance,
-                generation,
+                stored.instance,
+                stored.generation,
                 self._vim_connections.complete(
-                    session, instance.vim_connection_info
+                    session, stored.instance.vim_connection_info
                 ),
             )
 

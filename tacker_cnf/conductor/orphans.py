@@ -328,7 +328,7 @@ class OrphanCleaner:
                 return
             instances.check_not_busy(session, instance_id)
             with contextlib.suppress(errors.NotFound):
-                instances.generation(session, instance_id)
+                instances.get(session, instance_id)
                 raise errors.OperationInProgress(
                     f"VNF instance {instance_id} has been instantiated."
                 )

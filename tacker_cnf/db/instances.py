@@ -3,15 +3,16 @@
 import datetime
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import listing, models, outbox, scope, vims
+from tacker_cnf.db import listing, models, outbox, scope
 from tacker_cnf.db.session import epoch
+from tacker_cnf.db.vims import ProvidedVimRecord
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -37,6 +38,51 @@ CHANGEABLE: Final = {
 NOT_BEING_CLEANED: Final = sa.or_(
     Row.cleanup_until.is_(None), Row.cleanup_until < epoch()
 )
+
+_VIM: Final = models.Vim
+_PROVIDER: Final = models.VimProvider
+#: a row for each VIM that the instance provides, or one
+_STORED: Final = (
+    sa.select(
+        *(column.label(name) for name, column in COLUMNS.items()),
+        Row.user_id,
+        Row.generation,
+        Row.vnf_package_id,
+        Row.busy_with,
+        _VIM.id.label("provided_id"),
+        _VIM.name.label("provided_name"),
+        _VIM.type.label("provided_type"),
+    )
+    .outerjoin(_PROVIDER, _PROVIDER.vnf_instance_id == Row.id)
+    .outerjoin(_VIM, _VIM.id == _PROVIDER.vim_id)
+    .where(Row.id == sa.bindparam("instance_id"))
+    .order_by(_VIM.created_at, _VIM.id)
+)
+
+
+class StoredInstance(NamedTuple):
+    """A VNF instance as the database has it."""
+
+    instance: VnfInstance
+    #: number of its changes
+    generation: int
+    #: the package of its VNFD
+    package_id: str
+    #: the operation that has it; None: it is free
+    holder: str | None
+    #: the VIMs that it provides, oldest first
+    vims: Sequence[ProvidedVimRecord]
+
+    @property
+    def etag(self) -> str:
+        """The entity tag: it differs after each change of the instance or of
+        the VIMs that it provides.
+        """
+        version = str(self.generation)
+        shown = "|".join(f"{vim.vim_id} {vim.name}" for vim in self.vims)
+        if not shown:
+            return version
+        return f"{version}-{hashlib.sha256(shown.encode()).hexdigest()[:16]}"
 
 
 def _value(row: Any) -> VnfInstance:
@@ -79,14 +125,36 @@ def get(session: orm.Session, instance_id: str) -> VnfInstance:
     :raises NotFound: the instance does not exist
     :raises Forbidden: the policy does not allow the client this instance
     """
-    columns = [column.label(name) for name, column in COLUMNS.items()]
-    row = session.execute(
-        sa.select(*columns, Row.user_id).where(Row.id == instance_id)
-    ).one_or_none()
-    if row is None:
+    return load(session, instance_id).instance
+
+
+def load(session: orm.Session, instance_id: str) -> StoredInstance:
+    """Return one VNF instance with all that the database has of it.
+
+    :raises NotFound: the instance does not exist
+    :raises Forbidden: the policy does not allow the client this instance
+    """
+    rows = session.execute(_STORED, {"instance_id": instance_id}).all()
+    if not rows:
         raise errors.NotFound(f"There is no VNF instance {instance_id}.")
+    row = rows[0]
     scope.authorize(session, scope.owner_of(row))
-    return _value({name: getattr(row, name) for name in COLUMNS})
+    return StoredInstance(
+        instance=_value({name: getattr(row, name) for name in COLUMNS}),
+        generation=row.generation,
+        package_id=row.vnf_package_id,
+        holder=row.busy_with,
+        vims=tuple(
+            ProvidedVimRecord(
+                instance_id,
+                row.provided_id,
+                row.provided_name,
+                row.provided_type,
+            )
+            for row in rows
+            if row.provided_id
+        ),
+    )
 
 
 def find(
@@ -96,14 +164,6 @@ def find(
     order = (Row.created_at, Row.id)
     for position, row in listing.rows(session, COLUMNS, order, query):
         yield position, _value(row)
-
-
-def holder(session: orm.Session, instance_id: str) -> str | None:
-    """Return the operation that has an instance; None: it is free."""
-    found: str | None = session.scalar(
-        sa.select(Row.busy_with).where(Row.id == instance_id)
-    )
-    return found
 
 
 def check_not_busy(session: orm.Session, instance_id: str) -> None:
@@ -272,33 +332,16 @@ def save_script_memory(
     )
 
 
-def generation(session: orm.Session, instance_id: str) -> int:
-    """Return the generation of an instance, which each change increments.
+def check_preconditions(
+    session: orm.Session, instance_id: str, preconditions: Preconditions
+) -> None:
+    """Check the preconditions of a request for an instance.
 
     :raises NotFound: the instance does not exist
+    :raises PreconditionFailed: the instance has another entity tag
     """
-    value = session.scalar(
-        sa.select(Row.generation).where(Row.id == instance_id)
-    )
-    if value is None:
-        raise errors.NotFound(f"There is no VNF instance {instance_id}.")
-    return value
-
-
-def etag(session: orm.Session, instance_id: str) -> str:
-    """Return the entity tag of an instance; it differs after each change of
-    the instance or of the VIMs it provides.
-
-    :raises NotFound: the instance does not exist
-    """
-    version = str(generation(session, instance_id))
-    shown = [
-        f"{vim.vim_id} {vim.name}"
-        for vim in vims.list_provided(session, instance_id)
-    ]
-    if not shown:
-        return version
-    return f"{version}-{hashlib.sha256('|'.join(shown).encode()).hexdigest()[:16]}"
+    if preconditions.if_match is not None:
+        preconditions.check(load(session, instance_id).etag)
 
 
 def list_instantiated(
@@ -403,8 +446,8 @@ def delete(
     :raises OperationInProgress: an operation has just reserved the instance
     :raises PreconditionFailed: the instance has another entity tag
     """
-    current_generation = generation(session, instance_id)
-    preconditions.check(etag(session, instance_id))
+    stored = load(session, instance_id)
+    preconditions.check(stored.etag)
     subject, project_id = outbox.subject_of(session, instance_id)
     deleted = scope.count_changed(
         session,
@@ -413,7 +456,7 @@ def delete(
             Row.busy_with.is_(None),
             Row.instantiation_state == InstantiationState.NOT_INSTANTIATED,
             Row.leftovers.is_(None),
-            Row.generation == current_generation,
+            Row.generation == stored.generation,
         ),
     )
     if deleted != 1:

@@ -6,7 +6,14 @@ token of its claim; the write fails if another conductor has claimed since.
 
 import datetime
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -205,10 +212,59 @@ _VERSION: Final = (
     Row.cancel_mode,
     Row.fence,
     # the encrypted text differs after each write
-    sa.type_coerce(Row.script_log, sa.Text),
+    sa.type_coerce(Row.script_log, sa.Text).label("encrypted_script_log"),
     # the shown progress depends on whether a conductor is alive
-    sa.case((Row.operation_state.in_(states.ACTIVE), conductors.SOME_ALIVE)),
+    sa.case(
+        (Row.operation_state.in_(states.ACTIVE), conductors.SOME_ALIVE)
+    ).label("has_conductor"),
 )
+_SHOWN: Final = (
+    sa.select(
+        *COLUMNS.values(),
+        Row.user_id,
+        models.VnfInstance.vnf_package_id,
+        *_VERSION,
+    )
+    .outerjoin(
+        models.VnfInstance, models.VnfInstance.id == Row.vnf_instance_id
+    )
+    .where(Row.id == sa.bindparam("op_occ_id"))
+)
+
+
+class StoredOpOcc(NamedTuple):
+    """An operation occurrence, and what else a client is shown of it."""
+
+    op_occ: VnfLcmOpOcc
+    #: differs after each change
+    etag: str
+    #: the package of the VNF instance; None: the instance was deleted
+    package_id: str | None
+    #: whether it is active and no conductor is alive
+    is_waiting: bool
+
+
+def _tag(version: Iterable[Any]) -> str:
+    text = "|".join(map(str, version))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def load_shown(session: orm.Session, op_occ_id: str) -> StoredOpOcc:
+    """Return one operation occurrence with all that a client is shown of it.
+
+    :raises NotFound: the operation does not exist
+    :raises Forbidden: the policy does not allow the client this operation
+    """
+    row = session.execute(_SHOWN, {"op_occ_id": op_occ_id}).one_or_none()
+    if row is None:
+        raise _not_found(op_occ_id)
+    scope.authorize(session, scope.owner_of(row))
+    return StoredOpOcc(
+        op_occ=_value({name: getattr(row, name) for name in COLUMNS}),
+        etag=_tag(row[-len(_VERSION) :]),
+        package_id=row.vnf_package_id,
+        is_waiting=row.has_conductor is False,
+    )
 
 
 def etag(session: orm.Session, op_occ_id: str) -> str:
@@ -221,8 +277,7 @@ def etag(session: orm.Session, op_occ_id: str) -> str:
     ).one_or_none()
     if row is None:
         raise _not_found(op_occ_id)
-    version = "|".join(map(str, row))
-    return hashlib.sha256(version.encode()).hexdigest()[:32]
+    return _tag(row)
 
 
 def exists(session: orm.Session, op_occ_id: str) -> bool:

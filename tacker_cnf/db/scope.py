@@ -1,6 +1,7 @@
 """The rows that the client of a request may use."""
 
-import functools
+import weakref
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
 import sqlalchemy as sa
@@ -14,8 +15,8 @@ CONTEXT: Final = "context"
 #: execution option of a statement that needs the rows of all projects
 ALL_PROJECTS: Final = "all_projects"
 EVERYWHERE: Final = {ALL_PROJECTS: True}
-#: projects whose limits are cached
-CACHED_PROJECTS: Final = 1024
+#: parameter of the limits: the project of the client
+_CLIENT: Final = sa.bindparam("client_project_id", type_=models.ProjectId)
 
 #: table of rows that can be shared -> the project of a share, and the row
 #: that is shared
@@ -42,23 +43,14 @@ def limit_to_client(
     if execution.is_insert:
         return
     statement: Any = execution.statement
-    execution.statement = statement.options(*_criteria(context.project_id))
-
-
-@functools.lru_cache(CACHED_PROJECTS)
-def _criteria(project_id: str | None) -> list[Any]:
-    """Return the limits of each table to one project.
-
-    Cached, since building them takes as long as a short query.
-    """
-    owner = project_id or ""
-    return [
-        orm.with_loader_criteria(
-            models.Owned,
-            lambda table: visible_to(table, owner),
-            include_aliases=True,
-        )
-    ]
+    limited = _LIMITED.get(statement)
+    if limited is None:
+        limited = _LIMITED[statement] = statement.options(_CRITERIA)
+    execution.statement = limited
+    execution.parameters = {
+        **cast("Mapping[str, Any]", execution.parameters or {}),
+        _CLIENT.key: context.owner.project_id,
+    }
 
 
 def visible_to(table: Any, project_id: Any) -> sa.ColumnElement[bool]:
@@ -79,6 +71,17 @@ def usable_by(table: Any, project_id: Any) -> sa.ColumnElement[bool]:
         table.is_public.is_(True),
         table.id.in_(sa.select(shared).where(shared_with == project_id)),
     )
+
+
+_CRITERIA: Final = orm.with_loader_criteria(
+    models.Owned,
+    lambda table: visible_to(table, _CLIENT),
+    include_aliases=True,
+    track_closure_variables=False,
+)
+#: statement -> the same limited to a client: a statement that is built once,
+#: as most of those for GET are, is limited once, too
+_LIMITED: Final = weakref.WeakKeyDictionary[Any, Any]()
 
 
 def authorize(session: orm.Session, owner: Owner) -> None:

@@ -66,16 +66,25 @@ def _read(
     found = session.execute(
         sa.select(row.id, row.vnf_package_id).where(row.id.in_(instance_ids))
     )
-    operator = session.info[PUBLIC_NAMES]
-    names = dict.fromkeys(instance_ids, ShownNames(operator=operator))
+    names = dict.fromkeys(instance_ids, of_package(session, None))
     for instance_id, package_id in found.all():
-        names[instance_id] = ShownNames(
-            vnfd=_of_package(session, package_id), operator=operator
-        )
+        names[instance_id] = of_package(session, package_id)
     return names
 
 
-def _of_package(session: orm.Session, package_id: str) -> PublicNames:
+def of_package(session: orm.Session, package_id: str | None) -> ShownNames:
+    """Return the names of the VNF instances of a package.
+
+    :param package_id: None: of an instance that was deleted
+    """
+    operator = session.info[PUBLIC_NAMES]
+    if package_id is None:
+        return ShownNames(operator=operator)
+    vnfd = _declared_by(session, package_id)
+    return ShownNames(vnfd=vnfd, operator=operator)
+
+
+def _declared_by(session: orm.Session, package_id: str) -> PublicNames:
     #: package -> the names that its VNFD declares
     cache: dict[str, PublicNames] = session.info[PACKAGE_NAMES]
     names = cache.get(package_id)

@@ -150,7 +150,7 @@ def record_use(
 def list_provided(
     session: orm.Session, instance_id: str | None = None
 ) -> Sequence[ProvidedVimRecord]:
-    """List the VIMs that one or all VNF instances provide."""
+    """List the VIMs that one or all VNF instances provide, oldest first."""
     query = (
         sa.select(Provider.vnf_instance_id, Row.id, Row.name, Row.type)
         .join(Row, Row.id == Provider.vim_id)

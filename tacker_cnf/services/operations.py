@@ -27,6 +27,7 @@ from tacker_cnf.db import (
     shown_names,
     vims,
 )
+from tacker_cnf.db.instances import StoredInstance
 from tacker_cnf.db.op_occs import WaitingOperation
 from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import (
@@ -499,36 +500,34 @@ def _read_free_instance(
     op: LcmOperationType,
     request: SolType,
 ) -> Snapshot:
-    instances.get(session, instance_id)
+    stored = instances.load(session, instance_id)
     # first: the operation in progress is the better explanation
     instances.check_not_busy(session, instance_id)
-    return read_instance(session, vim_connections, instance_id, op, request)
+    return read_instance(session, vim_connections, stored, op, request)
 
 
 def read_instance(
     session: Session,
     vim_connections: VimConnections,
-    instance_id: str,
+    stored: StoredInstance,
     op: LcmOperationType,
     request: SolType,
 ) -> Snapshot:
     """Return what an operation would start from.
 
-    :raises NotFound: the instance does not exist
     :raises WrongState: the state of the instance does not allow it
     :raises Leftovers: objects of a failed instantiation are on the VIM
     """
-    generation = instances.generation(session, instance_id)
-    instance = instances.get(session, instance_id)
+    instance = stored.instance
     registry.check_state(op, instance)
     if op is LcmOperationType.INSTANTIATE:
-        leftovers.check(session, instance_id, request)
+        leftovers.check(session, instance.id, request)
     # an instantiated instance stays on its VIMs
     requested = instance.vim_connection_info or getattr(
         request, "vim_connection_info", {}
     )
     named = vim_connections.name(session, requested, instance.project_id)
-    return instance, named, generation
+    return instance, named, stored.generation
 
 
 def _read_free_for_modification(
@@ -537,35 +536,27 @@ def _read_free_for_modification(
     instance_id: str,
     request: VnfInfoModificationRequest,
 ) -> Snapshot:
-    instances.get(session, instance_id)
+    stored = instances.load(session, instance_id)
     instances.check_not_busy(session, instance_id)
-    return read_for_modification(
-        session, vim_connections, instance_id, request
-    )
+    return read_for_modification(session, vim_connections, stored, request)
 
 
 def read_for_modification(
     session: Session,
     vim_connections: VimConnections,
-    instance_id: str,
+    stored: StoredInstance,
     request: VnfInfoModificationRequest,
 ) -> Snapshot:
-    """Return what a modification would start from, with its VIMs.
-
-    :raises NotFound: the instance does not exist
-    """
-    generation = instances.generation(session, instance_id)
-    instance = instances.get(session, instance_id)
-    provided = vim_connections.provided(session, instance_id)
-    requested = modification.connections(
-        instance, request, provided.get(instance_id, {})
-    )
+    """Return what a modification would start from, with its VIMs."""
+    instance = stored.instance
+    provided = vim_connections.provided(stored.vims)
+    requested = modification.connections(instance, request, provided)
     resolved = {}
     if requested:
         resolved = vim_connections.name(
             session, requested, instance.project_id
         )
-    return instance, resolved, generation
+    return instance, resolved, stored.generation
 
 
 def _insert(
@@ -586,7 +577,7 @@ def _insert(
         return  # an earlier commit succeeded, its response was lost
     instances.reserve(session, instance_id, op_occ.id, generation)
     # after reserve(), so that no other request changes the instance
-    preconditions.check(instances.etag(session, instance_id))
+    instances.check_preconditions(session, instance_id, preconditions)
     idempotency.record(session, preconditions, op_occ.id)
     try:
         vims.record_use(session, instance_id, used)
@@ -645,15 +636,10 @@ def _cancel(
 
 
 def _get(session: Session, op_occ_id: str) -> tuple[VnfLcmOpOcc, str]:
-    # if the row changes in between, the tag is that of the old one
-    tag = op_occs.etag(session, op_occ_id)
-    op_occ = op_occs.get(session, op_occ_id)
-    is_waiting = (
-        op_occ.operation_state in states.ACTIVE
-        and not conductors.count(session)
-    )
-    names = shown_names.of_instance(session, op_occ.vnf_instance_id)
-    return _shown(op_occ, names, is_waiting=is_waiting), tag
+    stored = op_occs.load_shown(session, op_occ_id)
+    names = shown_names.of_package(session, stored.package_id)
+    shown = _shown(stored.op_occ, names, is_waiting=stored.is_waiting)
+    return shown, stored.etag
 
 
 def _shown(

@@ -408,11 +408,12 @@ def _read(
     op: LcmOperationType,
     request: SolType,
 ) -> Snapshot:
+    stored = instances.load(session, instance_id)
     instance, named, _ = operations.read_instance(
-        session, vim_connections, instance_id, op, request
+        session, vim_connections, stored, op, request
     )
     complete = vim_connections.complete(session, named)
-    return instance, complete, _holder(session, instance_id)
+    return instance, complete, _holder(session, stored.holder)
 
 
 def _read_for_modification(
@@ -421,14 +422,14 @@ def _read_for_modification(
     instance_id: str,
     request: VnfInfoModificationRequest,
 ) -> Snapshot:
+    stored = instances.load(session, instance_id)
     instance, named, _ = operations.read_for_modification(
-        session, vim_connections, instance_id, request
+        session, vim_connections, stored, request
     )
-    return instance, named, _holder(session, instance_id)
+    return instance, named, _holder(session, stored.holder)
 
 
-def _holder(session: Session, instance_id: str) -> Holder:
-    op_occ_id = instances.holder(session, instance_id)
+def _holder(session: Session, op_occ_id: str | None) -> Holder:
     if op_occ_id is None:
         return {}
     op_occ = op_occs.load(session, op_occ_id).op_occ

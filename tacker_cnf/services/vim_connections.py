@@ -1,12 +1,13 @@
 """Registered VIMs as SOL003 VimConnectionInfo, and references to them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.db import models, vims
 from tacker_cnf.db.session import Session
+from tacker_cnf.db.vims import ProvidedVimRecord
 from tacker_cnf.drivers import vim_connection
 from tacker_cnf.drivers.base import RegisteredVim
 from tacker_cnf.drivers.registry import DriverRegistry
@@ -53,21 +54,15 @@ class VimConnections:
         return driver.connection_of(registered)
 
     def provided(
-        self, session: Session, instance_id: str | None = None
-    ) -> dict[str, dict[str, VimConnectionInfo]]:
-        """Return the VIMs that VNF instances provide: instance id -> name ->
-        VIM.
-
-        :param instance_id: limits the result to one VNF instance
-        """
-        found: dict[str, dict[str, VimConnectionInfo]] = {}
-        for vim in vims.list_provided(session, instance_id):
-            found.setdefault(vim.vnf_instance_id, {})[vim.name] = (
-                VimConnectionInfo(
-                    vim_id=vim.vim_id, vim_type=self.vim_type(vim.type)
-                )
+        self, records: Iterable[ProvidedVimRecord]
+    ) -> dict[str, VimConnectionInfo]:
+        """Return the VIMs that a VNF instance provides, by their names."""
+        return {
+            vim.name: VimConnectionInfo(
+                vim_id=vim.vim_id, vim_type=self.vim_type(vim.type)
             )
-        return found
+            for vim in records
+        }
 
     def name(
         self, session: Session, requested: Connections, project_id: str

@@ -20,6 +20,7 @@ from tacker_cnf.db import (
     packages,
     quotas,
     shown_names,
+    vims,
 )
 from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import (
@@ -27,6 +28,7 @@ from tacker_cnf.db.session import (
     Session,
     Store,
 )
+from tacker_cnf.db.vims import ProvidedVimRecord
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import merge, redaction
 from tacker_cnf.lcm.shown_names import ShownNames
@@ -123,13 +125,10 @@ class VnfInstanceService:
     ) -> Iterator[Iterator[tuple[Position, VnfInstance]]]:
         """List instances, oldest first, with their positions."""
         with self._store.reader(context) as session:
+            provided = self._vim_connections.provided
             # a list leaves them out unless the client requests them
             includes_vims = "vim_connection_info" in query.attributes
-            vims = (
-                self._vim_connections.provided(session)
-                if includes_vims
-                else {}
-            )
+            vims_of = _list_vims(session) if includes_vims else {}
             named = shown_names.with_names(
                 session,
                 instances.find(session, query),
@@ -137,7 +136,12 @@ class VnfInstanceService:
                 are_used=not FREE_FORM.isdisjoint(query.attributes),
             )
             yield (
-                (position, _shown(instance, vims, names))
+                (
+                    position,
+                    _shown(
+                        instance, provided(vims_of.get(instance.id, ())), names
+                    ),
+                )
                 for (position, instance), names in named
             )
 
@@ -209,12 +213,18 @@ def _add(
 def _get(
     session: Session, vim_connections: VimConnections, instance_id: str
 ) -> tuple[VnfInstance, str]:
-    # if the row changes in between, the tag is that of the old one
-    tag = instances.etag(session, instance_id)
-    instance = instances.get(session, instance_id)
-    vims = vim_connections.provided(session, instance_id)
-    names = shown_names.of_instance(session, instance_id)
-    return _shown(instance, vims, names), tag
+    stored = instances.load(session, instance_id)
+    provided = vim_connections.provided(stored.vims)
+    names = shown_names.of_package(session, stored.package_id)
+    return _shown(stored.instance, provided, names), stored.etag
+
+
+def _list_vims(session: Session) -> Mapping[str, list[ProvidedVimRecord]]:
+    """List the VIMs that VNF instances provide, by instance."""
+    found: dict[str, list[ProvidedVimRecord]] = {}
+    for vim in vims.list_provided(session):
+        found.setdefault(vim.vnf_instance_id, []).append(vim)
+    return found
 
 
 def _delete(
@@ -234,7 +244,8 @@ def _delete(
 def _check_sync(
     session: Session, instance_id: str, preconditions: Preconditions
 ) -> None:
-    state = instances.get(session, instance_id).instantiation_state
+    stored = instances.load(session, instance_id)
+    state = stored.instance.instantiation_state
     left = leftovers.get(session, instance_id)
     if state != InstantiationState.INSTANTIATED and left is None:
         raise errors.WrongState(
@@ -242,7 +253,7 @@ def _check_sync(
             "VIM."
         )
     instances.check_not_busy(session, instance_id)
-    preconditions.check(instances.etag(session, instance_id))
+    preconditions.check(stored.etag)
 
 
 def new_instance(
@@ -268,13 +279,12 @@ def new_instance(
 
 def _shown(
     instance: VnfInstance,
-    provided: Mapping[str, Mapping[str, VimConnectionInfo]],
+    provided: Mapping[str, VimConnectionInfo],
     names: ShownNames,
 ) -> VnfInstance:
-    """Add the VIMs that an instance provides, and hide what is not shown.
-
-    :param provided: instance id -> vimConnectionInfo key -> VIM
-    """
-    vims = {**provided.get(instance.id, {}), **instance.vim_connection_info}
-    complete = msgspec.structs.replace(instance, vim_connection_info=vims)
+    """Add the VIMs that an instance provides, and hide what is not shown."""
+    connections = {**provided, **instance.vim_connection_info}
+    complete = msgspec.structs.replace(
+        instance, vim_connection_info=connections
+    )
     return redaction.instance(complete, names)

@@ -91,7 +91,7 @@ class ScopeTest(StoreTest):
             packages.get: "a-package",
             packages.get_attributes: "a-package",
             instances.get: "an-instance",
-            instances.generation: "an-instance",
+            instances.load: "an-instance",
             op_occs.get: "an-op-occ",
             op_occs.load: "an-op-occ",
             op_occs.etag: "an-op-occ",
