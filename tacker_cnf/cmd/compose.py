@@ -128,6 +128,7 @@ def application(shared: Parts) -> "Wsgi":
                     shared.conf.catalogue.upload_schemes,
                 ),
                 conductors,
+                slots.for_uploads(shared.conf),
             ),
             instances=VnfInstanceService(
                 shared.store, packages, shared.drivers, conductors

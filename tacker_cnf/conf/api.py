@@ -27,7 +27,7 @@ OPTIONS = (
     ),
     cfg.IntOpt(
         "max_uploads",
-        default=4,
+        default=8,
         min=1,
         help="Number of VNF packages whose content a process receives at the "
         "same time. Others wait for body_timeout, then the response is 503.",
@@ -64,6 +64,17 @@ OPTIONS = (
         "VIMs, dry runs, tests of callbacks, and packages that are fetched "
         "from the NFVO; at most half of threads. Further ones "
         "are rejected with 503, and all other requests find a thread.",
+    ),
+    cfg.IntOpt(
+        "project_share",
+        default=75,
+        min=1,
+        max=100,
+        help="Percentage of max_uploads, of max_peer_requests and of "
+        "[scripts] max_dry_runs that requests of one project may have at "
+        "the same time, so that those of others are accepted; at least one "
+        "request. Further ones are rejected with 503. 100: no limit, as for "
+        "an installation with one project.",
     ),
     cfg.IntOpt(
         "keepalive_timeout",

@@ -59,7 +59,7 @@ PACKAGE_APIS: Final[Mapping[str, PackageApi]] = {
 class NfvoPackages:
     """The packages onboarded here, with the NFVO's as fallback.
 
-    :param limit: limits the requests that wait for the NFVO
+    :param limit: limits the requests of a project that wait for the NFVO
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class NfvoPackages:
         conf: cfg.ConfigOpts,
         nfvo: NfvoClient,
         catalogue: Packages,
-        limit: Callable[[], contextlib.AbstractContextManager[None]],
+        limit: Callable[[str], contextlib.AbstractContextManager[None]],
     ) -> None:
         self._client = nfvo
         self._catalogue = catalogue
@@ -88,7 +88,7 @@ class NfvoPackages:
         try:
             return self._catalogue.unpacked(vnfd_id, project_id)
         except errors.VnfdNotUsable:
-            with self._limit():
+            with self._limit(project_id):
                 self._fetch(vnfd_id, project_id)
         return self._catalogue.unpacked(vnfd_id, project_id)
 

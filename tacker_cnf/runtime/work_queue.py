@@ -1,6 +1,7 @@
 """Queue of keys that worker threads process."""
 
 import contextlib
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
@@ -24,6 +25,7 @@ class WorkQueue:
     :param workers: maximum number of threads
     :param name: of the threads
     :param max_of_group: for each level of groups, the most threads of one
+    :param max_yielding: the most threads that yield their workers at once
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class WorkQueue:
         workers: int,
         name: str,
         max_of_group: Sequence[int] = (),
+        max_yielding: float = math.inf,
     ) -> None:
         self._work = work
         self._name = name
@@ -43,6 +46,8 @@ class WorkQueue:
         #: busy keys that are processed again afterwards, and their groups
         self._requeued: dict[str, Groups] = {}
         self._threads = 0
+        self._max_yielding = max_yielding
+        self._yielding = 0
         self._closed = False
         #: .worker: the request of this thread, which has been granted
         self._current = threading.local()
@@ -119,13 +124,14 @@ class WorkQueue:
     @contextlib.contextmanager
     def yield_worker(self, cancel_token: CancelToken) -> Iterator[None]:
         """Let another key be processed within this block, in which this
-        thread only waits; then wait for a worker again.
+        thread only waits; then wait for a worker again. If too many threads
+        wait so, this one keeps its worker, and the keys stay in the queue.
 
         :param cancel_token: cancelled work does not wait for one
         """
         worker: Request | None = getattr(self._current, "worker", None)
         # without a worker: not a thread of this queue, or it has yielded it
-        if not (worker and worker.has_place):
+        if not (worker and worker.has_place and self._may_yield()):
             yield
             return
         self._workers.release(worker)
@@ -133,6 +139,14 @@ class WorkQueue:
             yield
         finally:
             self._take_worker(worker.groups, cancel_token)
+            with self._changed:
+                self._yielding -= 1
+
+    def _may_yield(self) -> bool:
+        with self._changed:
+            may_yield = self._yielding < self._max_yielding
+            self._yielding += may_yield
+        return may_yield
 
     def _take_worker(self, groups: Groups, cancel_token: CancelToken) -> None:
         """Wait until this thread has a worker again, unless cancelled."""

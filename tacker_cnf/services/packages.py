@@ -31,6 +31,7 @@ from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.rpc import ConductorClient
 from tacker_cnf.services.idempotency import run_once
+from tacker_cnf.services.slots import Slots
 from tacker_cnf.sol.common import Checksum
 from tacker_cnf.sol.vnf_package import (
     AuthType,
@@ -55,11 +56,13 @@ class PackageService:
         catalogue: Packages,
         policy: DownloadPolicy,
         rpc: ConductorClient,
+        upload_slots: Slots,
     ) -> None:
         self._store = store
         self._catalogue = catalogue
         self._policy = policy
         self._rpc = rpc
+        self._upload_slots = upload_slots
 
     def create(
         self,
@@ -152,6 +155,7 @@ class PackageService:
         :raises NotFound: there is no such package
         :raises WrongState: the package has content already
         :raises Conflict: another package contains this VNFD
+        :raises Unavailable: too many uploads are being received
         :raises PayloadTooLarge: the upload is too large
         :raises QuotaExceeded: the project may have no such large package
         :raises InsufficientStorage: the disk has no space for it
@@ -159,9 +163,10 @@ class PackageService:
             valid
         """
         owner = self._store.read(context, _check_empty, package_id)
-        self._catalogue.onboard(
-            package_id, source, length, allows_code=allows_code(owner)
-        )
+        with self._upload_slots.take(owner.project_id):
+            self._catalogue.onboard(
+                package_id, source, length, allows_code=allows_code(owner)
+            )
 
     def request_upload(
         self,

@@ -37,7 +37,7 @@ from tacker_cnf.lcm.vnf_plan import ActionType, Composition, VnfPlan
 from tacker_cnf.nfvo.local import LocalNfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.scripts import compat
-from tacker_cnf.services import operations
+from tacker_cnf.services import operations, slots
 from tacker_cnf.services.operations import OperationService
 from tacker_cnf.services.slots import Slots
 from tacker_cnf.services.vim_connections import VimConnections
@@ -61,11 +61,6 @@ GRANT_UNKNOWN: Final = (
 NO_VIM: Final = (
     "vimConnectionInfo: no VIM is named. The NFVO would name it in its grant, "
     "which a dry run does not request: name the VIM in the request."
-)
-#: error if too many dry runs run a script
-TOO_MANY_SCRIPTS: Final = (
-    "As many dry runs as may ([scripts] max_dry_runs) run a script of their "
-    "package at the moment; retry later."
 )
 #: attributes of a plan: the operation that has the instance
 Holder = Mapping[str, Any]
@@ -102,7 +97,7 @@ class PlanService:
         #: whether it may ignore placement constraints that it cannot meet
         self._best_effort = conf.nfvo.fallback_best_effort
         self._public_names = store.public_names
-        self._script_slots = Slots(conf.scripts.max_dry_runs, TOO_MANY_SCRIPTS)
+        self._script_slots = slots.for_scripts(conf)
         self._replaces_scripts = conf.scripts.replace_reference_drivers
 
     def plan(
@@ -245,14 +240,16 @@ class PlanService:
         if self._has_nfvo and not task.vim_connections:
             raise errors.InvalidVimConnection(NO_VIM)
         driver = self._drivers.for_connections(task.vim_connections)
-        with self._peer_slots.take():
+        with self._peer_slots.take(task.instance.project_id):
             plan = exact_plan.make(
                 driver,
                 task,
                 self._timeout,
                 cancel_token=CancelToken(),
                 saved_checkpoint=failed.checkpoint if failed else None,
-                script_place=lambda _: self._script_slots.take(),
+                script_place=lambda _: self._script_slots.take(
+                    task.instance.project_id
+                ),
             )
         asks_nfvo = self._has_nfvo and not failed
         change = task.change

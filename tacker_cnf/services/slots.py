@@ -4,55 +4,78 @@ The others are rejected at once, and so find a thread.
 """
 
 import contextlib
-import threading
 from collections.abc import Iterator
 from typing import Final
 
 from oslo_config import cfg
 
 from tacker_cnf import errors
+from tacker_cnf.runtime import fair_places
+from tacker_cnf.runtime.fair_places import FairPlaces, Request
 
 #: seconds after which a rejected request is sent again
 RETRY_AFTER_S: Final = 10
 
 
 class Slots:
-    """Limits requests that do the same thing.
+    """Limits requests that do the same thing, and those of one project.
 
     :param number: of requests that do it at once
-    :param message: of the error of further ones
+    :param percent: of this number, the most that one project may have
+    :param things: what they do, with the option that limits it
     """
 
-    def __init__(self, number: int, message: str) -> None:
-        self._free = threading.BoundedSemaphore(number)
-        self._message = message
+    def __init__(self, number: int, percent: int, things: str) -> None:
+        share = fair_places.share(number, percent)
+        self._places = FairPlaces(number, [share])
+        self._message = (
+            f"Too many requests {things}: at most {number} do so at once, and "
+            f"{share} of one project ([api] project_share). Send the request "
+            "again later."
+        )
 
     @contextlib.contextmanager
-    def take(self) -> Iterator[None]:
-        """Do it only within this block.
+    def take(self, project_id: str) -> Iterator[None]:
+        """Do it only within this block, for a project.
 
         :raises Unavailable: too many requests do it
         """
-        if not self._free.acquire(blocking=False):
-            raise errors.Unavailable(self._message).with_headers(
-                [("Retry-After", str(RETRY_AFTER_S))]
-            )
+        request = Request((project_id,), lambda _: None)
+        self._places.request(request)
         try:
+            if not request.has_place:
+                raise errors.Unavailable(self._message).with_headers(
+                    [("Retry-After", str(RETRY_AFTER_S))]
+                )
             yield
         finally:
-            self._free.release()
+            self._places.release(request)
 
 
 def for_peers(conf: cfg.ConfigOpts) -> Slots:
-    """Limit the requests that wait for a VIM, a subscriber or the NFVO.
-
-    :param conf: the configuration; [api] has the limits
-    """
+    """Limit the requests that wait for a VIM, a subscriber or the NFVO."""
     number = min(conf.api.max_peer_requests, conf.api.threads // 2)
     return Slots(
         max(number, 1),
-        "Too many requests wait for VIMs, subscribers or the NFVO "
-        "([api] max_peer_requests): registrations, dry runs, new "
-        "subscriptions and packages of the NFVO. Send the request again "
-        "later.",
+        conf.api.project_share,
+        "wait for VIMs, subscribers or the NFVO ([api] max_peer_requests; "
+        "registrations, dry runs, new subscriptions and packages of the NFVO)",
+    )
+
+
+def for_uploads(conf: cfg.ConfigOpts) -> Slots:
+    """Limit the requests that send the content of a VNF package."""
+    return Slots(
+        conf.api.max_uploads,
+        conf.api.project_share,
+        "send the content of VNF packages ([api] max_uploads)",
+    )
+
+
+def for_scripts(conf: cfg.ConfigOpts) -> Slots:
+    """Limit the dry runs that run code of VNF packages."""
+    return Slots(
+        conf.scripts.max_dry_runs,
+        conf.api.project_share,
+        "are dry runs that run code of VNF packages ([scripts] max_dry_runs)",
     )

@@ -69,7 +69,7 @@ class SubscriptionService:
                 context.owner.project_id,
                 Resource.SUBSCRIPTIONS,
             )
-            with self._peer_slot():
+            with self._peer_slot(context.owner.project_id):
                 self._tester.check(
                     request.callback_uri, request.authentication
                 )
@@ -82,10 +82,12 @@ class SubscriptionService:
         )
         return self.get(context, subscription_id), True
 
-    def _peer_slot(self) -> contextlib.AbstractContextManager[None]:
+    def _peer_slot(
+        self, project_id: str
+    ) -> contextlib.AbstractContextManager[None]:
         if not self._tester.is_on:
             return contextlib.nullcontext()
-        return self._peer_slots.take()
+        return self._peer_slots.take(project_id)
 
     def get(
         self, context: RequestContext, subscription_id: str

@@ -210,7 +210,7 @@ class VimService:
         driver = self._drivers.for_type(
             vim_connection.vim_type or "", attribute="type"
         )
-        with self._peer_slots.take():
+        with self._peer_slots.take(vim.project_id):
             driver.check_connection(vim_connection)
 
 

@@ -3,10 +3,12 @@
 import contextlib
 import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
+
+import fixtures
 
 from tacker_cnf.runtime.fair_places import Request
 from tests.fixtures import waiting
@@ -334,3 +336,89 @@ class TestDryRuns(FairnessCase):
             may_end.set()
             self.assertEqual(200, first.result().status)
         self.assertEqual(200, plan().status)
+
+
+class TestApiServer(FairnessCase):
+    """One project cannot occupy what the API server has of slow requests."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.projects = Projects(
+            api={
+                "max_peer_requests": 2,
+                "max_uploads": 2,
+                "project_share": 50,
+            }
+        )
+        self.vnfm = self.useFixture(self.projects)
+        self.waiting, self.may_end = threading.Event(), threading.Event()
+        self.addCleanup(self.may_end.set)
+
+    def wait(self, project: str) -> None:
+        if project == OWNER:
+            self.waiting.set()
+            self.may_end.wait(120)
+
+    def check(
+        self,
+        create: Callable[[], str],
+        send: Callable[[str], Response],
+        option: str,
+    ) -> None:
+        """Check that a second request of a project is rejected while its first
+        one waits, and one of another project is not.
+
+        :param create: creates a resource of a project, and returns its ID
+        :param send: sends a request for it
+        """
+        resources = {}
+        for project in (UNTRUSTED, OWNER):
+            self.projects.become(project)
+            resources[project] = create()
+        with ThreadPoolExecutor(1) as pool:
+            first = pool.submit(send, resources[OWNER])
+            self.assertTrue(self.waiting.wait(120))
+            refused = send(resources[OWNER])
+            self.assert_problem(503, refused, option)
+            self.assertIn("[api] project_share", refused.detail)
+            self.projects.become(UNTRUSTED)
+            self.assertLess(send(resources[UNTRUSTED]).status, 300)
+            self.may_end.set()
+            self.assertLess(first.result().status, 300)
+
+    def test_dry_runs(self) -> None:
+        self.vnfm.driver.before["observe"] = lambda call: self.wait(
+            call.task.instance.project_id
+        )
+
+        def plan(instance_id: str) -> Response:
+            path = f"/vnflcm/v2/vnf_instances/{instance_id}/instantiate"
+            return self.vnfm.call("POST", f"{path}?dry_run=true", on_vim("x"))
+
+        self.check(self.vnfm.create, plan, "[api] max_peer_requests")
+
+    def test_uploads(self) -> None:
+        catalogue = self.vnfm.parts.catalogue
+        onboard = catalogue.onboard
+
+        def wait_and_onboard(*content: Any, **options: Any) -> None:
+            self.wait(self.projects.project)
+            onboard(*content, **options)
+
+        self.useFixture(
+            fixtures.MockPatchObject(catalogue, "onboard", wait_and_onboard)
+        )
+        packages = "/vnfpkgm/v1/vnf_packages"
+
+        def create() -> str:
+            return str(self.vnfm.call("POST", packages, {}).json["id"])
+
+        def upload(package_id: str) -> Response:
+            return self.vnfm.call(
+                "PUT",
+                f"{packages}/{package_id}/package_content",
+                self.useFixture(Csar()).read(),
+                {"Content-Type": "application/zip"},
+            )
+
+        self.check(create, upload, "[api] max_uploads")

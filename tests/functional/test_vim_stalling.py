@@ -108,7 +108,8 @@ class TestRegistration(StallCase):
     def test_few_threads_check_vims(self) -> None:
         """Other requests find a thread."""
         vnfm = self.service(
-            vims={"check_timeout": 60.0}, api={"max_peer_requests": 2}
+            vims={"check_timeout": 60.0},
+            api={"max_peer_requests": 2, "project_share": 100},
         )
         server = self.useFixture(StallingServer(b""))
         threads = [
