@@ -448,7 +448,7 @@ def delete(
     """
     stored = load(session, instance_id)
     preconditions.check(stored.etag)
-    subject, project_id = outbox.subject_of(session, instance_id)
+    subject, project_id, _ = outbox.subject_of(session, instance_id)
     deleted = scope.count_changed(
         session,
         sa.delete(Row).where(

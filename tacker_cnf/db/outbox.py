@@ -6,6 +6,7 @@ of a change does not depend on the number of subscriptions.
 
 import datetime
 import uuid
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -29,18 +30,17 @@ def announce(
     was deleted.
     """
     try:
-        subject, project_id = subject_of(session, op_occ.vnf_instance_id)
+        of_instance = subject_of(session, op_occ.vnf_instance_id)
     except errors.NotFound:
         return
+    names = shown_names.of_package(session, of_instance.package_id)
     _add(
         session,
         NotificationType.OP_OCC,
-        subject,
-        project_id,
+        of_instance.subject,
+        of_instance.project_id,
         now,
-        announcement.redact_op_occ(
-            op_occ, shown_names.of_instance(session, op_occ.vnf_instance_id)
-        ),
+        announcement.redact_op_occ(op_occ, names),
     )
 
 
@@ -64,25 +64,33 @@ def announce_deletion(
     _add(session, NotificationType.DELETION, subject, project_id, now)
 
 
-def subject_of(session: orm.Session, instance_id: str) -> tuple[Subject, str]:
-    """Return the attributes of an instance that subscriptions filter by, and
-    its project.
+class SubjectOfProject(NamedTuple):
+    """The subject of an event, and what its notifications depend on."""
+
+    subject: Subject
+    project_id: str
+    #: the package of the VNFD of the instance
+    package_id: str
+
+
+def subject_of(session: orm.Session, instance_id: str) -> SubjectOfProject:
+    """Return the attributes of an instance that subscriptions filter by.
 
     :raises NotFound: the instance has just been deleted
     """
-    columns = [
-        getattr(models.VnfInstance, n) for n in Subject.__struct_fields__
-    ]
+    instance, names = models.VnfInstance, Subject.__struct_fields__
     row = session.execute(
-        sa.select(models.VnfInstance.project_id, *columns).where(
-            models.VnfInstance.id == instance_id
-        )
+        sa.select(
+            instance.project_id,
+            instance.vnf_package_id,
+            *(getattr(instance, name) for name in names),
+        ).where(instance.id == instance_id)
     ).one_or_none()
     if row is None:
         raise errors.NotFound(f"There is no VNF instance {instance_id}.")
-    project_id, *values = row
-    names = Subject.__struct_fields__
-    return Subject(**dict(zip(names, values, strict=True))), project_id
+    project_id, package_id, *values = row
+    subject = Subject(**dict(zip(names, values, strict=True)))
+    return SubjectOfProject(subject, project_id, package_id)
 
 
 def _add(
