@@ -68,9 +68,9 @@ MAX_LEASE_CHECK_INTERVAL_S: Final = 1.0
 #: seconds between two deletions of expired idempotency keys, and of
 #: temporary directories that scripts of lost conductors left
 CLEANUP_INTERVAL_S: Final = 600.0
-#: operations per worker that wait for a script or a delayed change without
-#: one; each has a thread and a lease
-YIELDING_PER_WORKER: Final = 4
+#: operations that wait for a script or a delayed change without a worker;
+#: each has a thread and a lease
+MAX_YIELDING: Final = 256
 
 
 class Conductor:
@@ -117,7 +117,7 @@ class Conductor:
                 fair_places.share(self._conf.workers, percent)
                 for percent in (self._conf.project_share, self._conf.vim_share)
             ],
-            self._conf.workers * YIELDING_PER_WORKER,
+            MAX_YIELDING,
         )
         self._max_scripts = conf.scripts.max_running
         self._scripts = FairPlaces(
