@@ -6,6 +6,7 @@ from tacker_cnf import errors
 from tacker_cnf.api import http, links, openapi_parameters, query
 from tacker_cnf.api.conditional_requests import preconditions_from_request
 from tacker_cnf.services.subscriptions import COMPARABLE, SubscriptionService
+from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionRequest,
@@ -38,7 +39,11 @@ class Subscriptions:
     def post(self, body: LccnSubscriptionRequest) -> Any:
         """Subscribe; a duplicate request is redirected to the subscription."""
         subscription, is_new = self._subscriptions.subscribe(
-            http.caller(), body, http.base_url(), preconditions_from_request()
+            http.caller(),
+            body,
+            http.base_url(),
+            LcmVersion.V2,
+            preconditions_from_request(),
         )
         http.set_location(links.subscription(subscription.id))
         if not is_new:
@@ -68,6 +73,21 @@ class Subscriptions:
     def get(self, subscription_id: str) -> LccnSubscription:
         """Read a subscription."""
         subscription = self._subscriptions.get(http.caller(), subscription_id)
+        return links.with_subscription_links(subscription, http.base_url())
+
+    @http.endpoint(
+        200, rule="subscriptions:create", error_types=(errors.Conflict,)
+    )
+    def post_again(
+        self, subscription_id: str, body: LccnSubscriptionRequest
+    ) -> LccnSubscription:
+        """Return the subscription that an equal request created.
+
+        An extension of SOL003 for clients that repeat a redirected POST.
+        """
+        subscription = self._subscriptions.get_equal(
+            http.caller(), subscription_id, body
+        )
         return links.with_subscription_links(subscription, http.base_url())
 
     @http.endpoint(204, rule="subscriptions:delete")

@@ -21,6 +21,7 @@ from tacker_cnf.sol.authentication import SubscriptionAuthentication
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.lcm_request import VnfInfoModifications
+from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.subscription import (
     LcmOpOccNotificationVerbosityType,
@@ -502,6 +503,10 @@ class LccnSubscription(Owned, Base):
     all_projects: orm.Mapped[bool] = orm.mapped_column(sa.Boolean)
     #: base URL by which the subscriber reaches this API
     api_base: orm.Mapped[str] = orm.mapped_column(LONG_TEXT)
+    #: by which it was created; its notifications have the same version
+    api_version: orm.Mapped[LcmVersion] = orm.mapped_column(
+        EnumName(LcmVersion), server_default=LcmVersion.V2
+    )
     created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(
         UtcDateTime, index=True
     )

@@ -12,6 +12,7 @@ from tacker_cnf import errors
 from tacker_cnf.db import listing, models, scope
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
+from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionRequest,
@@ -34,6 +35,8 @@ class Contact(msgspec.Struct, frozen=True, kw_only=True):
     authentication: SubscriptionAuthentication | None
     #: base URL by which the subscriber reaches this API
     api_base: str
+    #: by which the subscription was created
+    api_version: LcmVersion = LcmVersion.V2
     #: the user that subscribed
     user_id: str | None = None
     #: whether it receives the notifications of all projects
@@ -50,6 +53,7 @@ def add(
             **{name: getattr(subscription, name) for name in COLUMNS},
             authentication=contact.authentication,
             api_base=contact.api_base,
+            api_version=contact.api_version,
             user_id=contact.user_id,
             all_projects=contact.all_projects,
             created_at=now,
@@ -58,29 +62,57 @@ def add(
 
 
 def find_duplicate(
-    session: orm.Session, request: LccnSubscriptionRequest, project_id: str
+    session: orm.Session,
+    request: LccnSubscriptionRequest,
+    project_id: str,
+    api_version: LcmVersion,
 ) -> LccnSubscription | None:
     """Return a subscription that was created by an equal request of the same
-    project.
+    project and version.
     """
     rows = session.scalars(
         sa.select(Row)
         .where(
             Row.project_id == project_id,
             Row.callback_uri == request.callback_uri,
+            Row.api_version == api_version,
         )
         .order_by(Row.created_at)
     )
     for row in rows:
-        original_request = LccnSubscriptionRequest(
-            filter=row.filter,
-            callback_uri=row.callback_uri,
-            authentication=row.authentication,
-            verbosity=row.verbosity,
-        )
-        if original_request == request:
+        if _request_of(row) == request:
             return _value(row)
     return None
+
+
+def get_equal(
+    session: orm.Session,
+    subscription_id: str,
+    request: LccnSubscriptionRequest,
+) -> LccnSubscription:
+    """Return one subscription, which an equal request created.
+
+    :raises NotFound: the subscription does not exist
+    :raises Forbidden: the policy does not allow the client this subscription
+    :raises Conflict: another request created it
+    """
+    subscription = get(session, subscription_id)
+    if _request_of(session.get_one(Row, subscription_id)) != request:
+        raise errors.Conflict(
+            f"Subscription {subscription_id} was created by another request. "
+            "To subscribe, send the request to .../subscriptions."
+        )
+    return subscription
+
+
+def _request_of(row: Row) -> LccnSubscriptionRequest:
+    """Return the request that created a subscription."""
+    return LccnSubscriptionRequest(
+        filter=row.filter,
+        callback_uri=row.callback_uri,
+        authentication=row.authentication,
+        verbosity=row.verbosity,
+    )
 
 
 def _value(row: Row) -> LccnSubscription:
@@ -113,6 +145,7 @@ def contact(session: orm.Session, subscription_id: str) -> Contact | None:
         subscription=_value(row),
         authentication=row.authentication,
         api_base=row.api_base,
+        api_version=row.api_version,
     )
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from tacker_cnf.lcm.announcement import Announcement
 from tacker_cnf.sol.common import Link
+from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.notification import (
     LccnLinks,
     Notification,
@@ -19,11 +20,14 @@ from tacker_cnf.sol.subscription import (
     LcmOpOccNotificationVerbosityType,
     NotificationType,
 )
+from tacker_cnf.sol.v1 import conversion
+from tacker_cnf.sol.v1.notification import (
+    VnfLcmOperationOccurrenceNotificationV1,
+)
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tacker_cnf.sol.vnf_lcm_op_occ import ResourceChanges, VnfLcmOpOcc
 
-API_ROOT: Final = "/vnflcm/v2"
 #: states whose notifications contain the error
 FAILED: Final = frozenset({S.FAILED_TEMP, S.FAILED, S.ROLLED_BACK})
 #: states whose notifications contain the changes
@@ -43,13 +47,15 @@ class Recipient(msgspec.Struct, frozen=True, kw_only=True):
     verbosity: LcmOpOccNotificationVerbosityType
     #: the address of this API as the subscriber uses it
     api_base: str
+    #: by which it subscribed
+    api_version: LcmVersion = LcmVersion.V2
 
 
 def build_notification(
     announcement: Announcement, recipient: Recipient
 ) -> Notification:
     """Build the notification of an event for one subscriber."""
-    base = recipient.api_base + API_ROOT
+    base = recipient.api_base + recipient.api_version.root
     op_occ = announcement.op_occ
     common: dict[str, Any] = {
         "id": announcement.id,
@@ -71,15 +77,21 @@ def build_notification(
     }
     if op_occ is None:
         return _IDENTIFIERS[announcement.type](**common)
+    common |= {
+        "notification_status": _status(op_occ),
+        "operation_state": op_occ.operation_state,
+        "operation": op_occ.operation,
+        "is_automatic_invocation": op_occ.is_automatic_invocation,
+        "vnf_lcm_op_occ_id": op_occ.id,
+        "error": op_occ.error if op_occ.operation_state in FAILED else None,
+    }
+    if recipient.api_version is LcmVersion.V1:
+        return VnfLcmOperationOccurrenceNotificationV1(
+            **common, **_changes_v1(op_occ)
+        )
     return VnfLcmOperationOccurrenceNotification(
         **common,
-        notification_status=_status(op_occ),
-        operation_state=op_occ.operation_state,
-        operation=op_occ.operation,
-        is_automatic_invocation=op_occ.is_automatic_invocation,
         verbosity=recipient.verbosity,
-        vnf_lcm_op_occ_id=op_occ.id,
-        error=op_occ.error if op_occ.operation_state in FAILED else None,
         **_changes(op_occ, recipient.verbosity),
     )
 
@@ -114,4 +126,19 @@ def _changes(
             "changed_ext_connectivity",
             "modifications_triggered_by_vnf_pkg_change",
         )
+    }
+
+
+def _changes_v1(op_occ: VnfLcmOpOcc) -> dict[str, Any]:
+    if op_occ.operation_state not in FINAL_STATES:
+        return {}
+    resources = conversion.resource_changes(
+        op_occ.resource_changes or _NONE, op_occ.vnf_instance_id
+    )
+    return msgspec.structs.asdict(resources) | {
+        "changed_info": op_occ.changed_info
+        and conversion.changed_info(op_occ.changed_info),
+        "changed_ext_connectivity": conversion.external_links(
+            op_occ.changed_ext_connectivity
+        ),
     }

@@ -17,13 +17,13 @@ from tacker_cnf.http_client.connection_pool import ConnectionPool, HttpResponse
 from tacker_cnf.http_client.retry_after import retry_after
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
+from tacker_cnf.sol.lcm_version import LcmVersion
 
 LOG = log.getLogger(__name__)
 
 HEADERS: Final = {
     "Content-Type": "application/json",
     "Accept": "application/json",
-    "Version": "2.0.0",
 }
 #: the standard requires 204; others also mean that it was accepted
 SUCCESS_STATUSES: Final = frozenset({200, 201, 202, 204})
@@ -66,6 +66,7 @@ class WebhookClient:
         authentication: SubscriptionAuthentication | None,
         client_options: HttpClientOptions,
         ssrf_policy: SsrfPolicy,
+        api_version: LcmVersion = LcmVersion.V2,
     ) -> None:
         self._uri = uri
         self._ssrf_policy = ssrf_policy
@@ -84,7 +85,7 @@ class WebhookClient:
             lambda: clients.ssl_context(
                 client_options, use_client_certificate=self._identified
             ),
-            HEADERS,
+            {**HEADERS, "Version": api_version.number},
             client_options.connect_timeout,
             client_options.timeout,
             ssrf_policy.resolve,
@@ -229,7 +230,10 @@ class CallbackTester:
         self.is_on = is_on
 
     def check(
-        self, uri: str, authentication: SubscriptionAuthentication | None
+        self,
+        uri: str,
+        authentication: SubscriptionAuthentication | None,
+        api_version: LcmVersion,
     ) -> None:
         """Call a callbackUri in the same way as a notification.
 
@@ -239,7 +243,11 @@ class CallbackTester:
         authorization.check(authentication, self._client_options)
         if self.is_on:
             client = WebhookClient(
-                uri, authentication, self._client_options, self._ssrf_policy
+                uri,
+                authentication,
+                self._client_options,
+                self._ssrf_policy,
+                api_version,
             )
             asyncio.run(_test(client))
 

@@ -16,6 +16,7 @@ from tacker_cnf.notification.webhook_client import CallbackTester
 from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.services.idempotency import find_previous, run_once
 from tacker_cnf.services.slots import Slots
+from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionRequest,
@@ -40,12 +41,14 @@ class SubscriptionService:
         context: RequestContext,
         request: LccnSubscriptionRequest,
         api_base: str,
+        api_version: LcmVersion,
         preconditions: Preconditions,
     ) -> tuple[LccnSubscription, bool]:
         """Return a new subscription, or that of an earlier equal request; and
         whether it is new.
 
         :param api_base: base URL by which the subscriber reaches this API
+        :param api_version: of the request, and of the notifications
         :raises Unprocessable: the callback URI failed the test
         :raises Unavailable: too many requests wait for peers
         :raises QuotaExceeded: the project may have no more subscriptions
@@ -56,6 +59,7 @@ class SubscriptionService:
             subscriptions.find_duplicate,
             request,
             context.owner.project_id,
+            api_version,
         )
         if duplicate and not find_previous(
             self._store, context, preconditions
@@ -71,9 +75,9 @@ class SubscriptionService:
             )
             with self._peer_slot(context.owner.project_id):
                 self._tester.check(
-                    request.callback_uri, request.authentication
+                    request.callback_uri, request.authentication, api_version
                 )
-            contact = _new_contact(context, request, api_base)
+            contact = _new_contact(context, request, api_base, api_version)
             self._store.write(context, _add, contact, preconditions)
             return contact.subscription.id
 
@@ -98,6 +102,21 @@ class SubscriptionService:
         """
         return self._store.read(context, subscriptions.get, subscription_id)
 
+    def get_equal(
+        self,
+        context: RequestContext,
+        subscription_id: str,
+        request: LccnSubscriptionRequest,
+    ) -> LccnSubscription:
+        """Return one subscription, which an equal request created.
+
+        :raises NotFound: the subscription does not exist
+        :raises Conflict: another request created it
+        """
+        return self._store.read(
+            context, subscriptions.get_equal, subscription_id, request
+        )
+
     @contextlib.contextmanager
     def find(
         self, context: RequestContext, query: ListQuery
@@ -115,7 +134,10 @@ class SubscriptionService:
 
 
 def _new_contact(
-    context: RequestContext, request: LccnSubscriptionRequest, api_base: str
+    context: RequestContext,
+    request: LccnSubscriptionRequest,
+    api_base: str,
+    api_version: LcmVersion,
 ) -> Contact:
     return Contact(
         subscription=LccnSubscription(
@@ -127,6 +149,7 @@ def _new_contact(
         ),
         authentication=request.authentication,
         api_base=api_base,
+        api_version=api_version,
         user_id=context.user_id,
         all_projects=context.all_projects,
     )
