@@ -20,8 +20,8 @@
       UnsupportedMediaType         415
       RangeNotSatisfiable          416
       Unprocessable                422
-        VnfdNotUsable, IncompatibleVnfd, IdempotencyKeyReused, ScriptFailed,
-        VimPolicyViolation,
+        VnfdNotUsable (UnknownVnfd), IncompatibleVnfd, IdempotencyKeyReused,
+        ScriptFailed, VimPolicyViolation,
         InfraError (VimUnreachable (VimUnavailable), VimRejected, NotReady),
         RemoteFailed (RemoteUnreachable, HostKeyChanged, HostKeyUnknown,
         LoginRejected)
@@ -226,6 +226,10 @@ class Unprocessable(VnfmError):
 
 class VnfdNotUsable(Unprocessable):
     """No enabled VNF package has this VNFD."""
+
+
+class UnknownVnfd(VnfdNotUsable):
+    """No VNF package has this VNFD."""
 
 
 class IncompatibleVnfd(Unprocessable):

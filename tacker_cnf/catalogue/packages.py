@@ -281,8 +281,8 @@ class Packages:
         return msgspec.json.decode(text, type=Vnfd)
 
 
-def _not_onboarded(vnfd_id: str) -> errors.VnfdNotUsable:
-    return errors.VnfdNotUsable(f"No VNF package has the VNFD {vnfd_id}.")
+def _not_onboarded(vnfd_id: str) -> errors.UnknownVnfd:
+    return errors.UnknownVnfd(f"No VNF package has the VNFD {vnfd_id}.")
 
 
 def _code_forbidden(code: Sequence[str]) -> errors.Forbidden:

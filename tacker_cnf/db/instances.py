@@ -157,6 +157,16 @@ def load(session: orm.Session, instance_id: str) -> StoredInstance:
     )
 
 
+def package_ids(
+    session: orm.Session, instance_ids: Collection[str]
+) -> Mapping[str, str]:
+    """Return the packages of the VNFDs of instances, by the instances."""
+    rows = session.execute(
+        sa.select(Row.id, Row.vnf_package_id).where(Row.id.in_(instance_ids))
+    )
+    return {row.id: row.vnf_package_id for row in rows}
+
+
 def find(
     session: orm.Session, query: ListQuery
 ) -> Iterator[tuple[Position, VnfInstance]]:

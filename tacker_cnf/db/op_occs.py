@@ -197,6 +197,27 @@ def get(
     return _value({name: getattr(row, name) for name in COLUMNS})
 
 
+def list_instantiation_params(
+    session: orm.Session, instance_ids: Collection[str]
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return the additionalParams of the requests that instantiated VNF
+    instances, by the instances; an operation may have been deleted.
+    """
+    rows = session.execute(
+        sa.select(Row.vnf_instance_id, Row.operation_params)
+        .where(
+            Row.vnf_instance_id.in_(instance_ids),
+            Row.operation == LcmOperationType.INSTANTIATE,
+            Row.operation_state == LcmOperationStateType.COMPLETED,
+        )
+        .order_by(Row.start_time)
+    )
+    return {
+        row.vnf_instance_id: row.operation_params.get("additionalParams", {})
+        for row in rows
+    }
+
+
 def _not_found(op_occ_id: str) -> errors.NotFound:
     return errors.NotFound(
         f"There is no lifecycle operation occurrence {op_occ_id}."

@@ -155,6 +155,13 @@ def is_signed(session: orm.Session, content_id: str) -> bool:
     )
 
 
+def find_vnfd_id(session: orm.Session, package_id: str) -> str | None:
+    """Return the VNFD of a package that the client may use; None: no such
+    package has one.
+    """
+    return session.scalar(sa.select(Row.vnfd_id).where(Row.id == package_id))
+
+
 def _has_vnfd(vnfd_id: str, project_id: str) -> sa.ColumnElement[bool]:
     """Return the condition for the package of a VNFD that a project may use;
     there is at most one.
@@ -199,7 +206,7 @@ def get_usable(session: orm.Session, vnfd_id: str, project_id: str) -> str:
         )
     ).one_or_none()
     if found is None:
-        raise errors.VnfdNotUsable(f"No VNF package has the VNFD {vnfd_id}.")
+        raise errors.UnknownVnfd(f"No VNF package has the VNFD {vnfd_id}.")
     package_id: str = found.id
     if found.operational_state != OperationalState.ENABLED:
         raise errors.VnfdNotUsable(

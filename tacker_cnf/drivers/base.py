@@ -206,6 +206,11 @@ class InfraDriver(Protocol[P, R]):
 
     #: the vimType (SOL003 4.4.1.6) of connections to registered VIMs
     vim_type: str
+    #: whether a heal has the additional parameter "all", to create storage or
+    #: the whole VNF again
+    heals_storage: bool
+    #: whether a scale-in removes the newest VNFCs
+    removes_newest: bool
 
     @property
     def script_options(self) -> Mapping[str, Any]:

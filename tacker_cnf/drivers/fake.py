@@ -46,6 +46,8 @@ class FakeDriver:
         self._lock = threading.Lock()
 
     vim_type = "fake"
+    heals_storage = False
+    removes_newest = False
     script_options: Mapping[str, Any] = {}
 
     def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:

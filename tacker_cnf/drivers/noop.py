@@ -26,6 +26,8 @@ class NoopDriver:
         """Create the driver; no configuration is used."""
 
     vim_type = "noop"
+    heals_storage = False
+    removes_newest = False
     script_options: Mapping[str, Any] = {}
 
     def connection_of(self, vim: RegisteredVim) -> VimConnectionInfo:

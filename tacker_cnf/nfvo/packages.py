@@ -124,7 +124,7 @@ class NfvoPackages:
             if found.vnfd_id == vnfd_id:
                 _check_usable(found)
                 return found
-        raise errors.VnfdNotUsable(
+        raise errors.UnknownVnfd(
             f"No VNF package with VNFD {vnfd_id} is onboarded here or at the "
             "NFVO."
         )

@@ -2,9 +2,10 @@
 
 import contextlib
 import datetime
+import itertools
 import uuid
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -29,9 +30,10 @@ from tacker_cnf.db.session import (
     Store,
 )
 from tacker_cnf.db.vims import ProvidedVimRecord
+from tacker_cnf.drivers.base import InfraDriver
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import merge, redaction
-from tacker_cnf.lcm.shown_names import ShownNames
+from tacker_cnf.lcm.shown_names import ADDITIONAL_PARAMS, ShownNames
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.rpc import ConductorClient
@@ -56,6 +58,20 @@ FREE_FORM: Final = frozenset(
 )
 
 
+#: entries of a list whose details are read at a time
+BATCH_SIZE: Final = 25
+
+
+class InstanceDetails(NamedTuple):
+    """An instance, and what only version 1 of the API shows of it."""
+
+    instance: VnfInstance
+    #: the package of its VNFD
+    package_id: str | None
+    #: additionalParams of the request that instantiated it
+    additional_params: Mapping[str, Any]
+
+
 class VnfInstanceService:
     """Creates, reads, synchronizes and deletes VNF instances.
 
@@ -72,6 +88,7 @@ class VnfInstanceService:
     ) -> None:
         self._store = store
         self._catalogue = catalogue
+        self._drivers = drivers
         self._vim_connections = VimConnections(drivers)
         self._rpc = rpc
 
@@ -80,9 +97,13 @@ class VnfInstanceService:
         context: RequestContext,
         request: CreateVnfRequest,
         preconditions: Preconditions,
+        *,
+        named_by_id: bool = False,
     ) -> VnfInstance:
         """Create an instance of an enabled package.
 
+        :param named_by_id: whether it gets a name of its id if the request
+            has none
         :raises VnfdNotUsable: no enabled package has the requested VNFD
         :raises QuotaExceeded: the project may have no more instances, or
             packages, if its package comes from the NFVO
@@ -94,6 +115,10 @@ class VnfInstanceService:
             project_id = context.owner.project_id
             package = self._catalogue.unpacked(request.vnfd_id, project_id)
             instance = new_instance(request, package.vnfd, project_id)
+            if named_by_id and not instance.vnf_instance_name:
+                instance = msgspec.structs.replace(
+                    instance, vnf_instance_name=default_name(instance.id)
+                )
             try:
                 self._store.write(
                     context, _add, instance, preconditions, context.user_id
@@ -119,31 +144,79 @@ class VnfInstanceService:
             context, _get, self._vim_connections, instance_id
         )
 
+    def get_details(
+        self, context: RequestContext, instance_id: str
+    ) -> tuple[InstanceDetails, str]:
+        """Return an instance with its details, and its entity tag.
+
+        :raises NotFound: the instance does not exist
+        """
+        return self._store.read(
+            context, _get_details, self._vim_connections, instance_id
+        )
+
     @contextlib.contextmanager
     def find(
         self, context: RequestContext, query: ListQuery
     ) -> Iterator[Iterator[tuple[Position, VnfInstance]]]:
         """List instances, oldest first, with their positions."""
         with self._store.reader(context) as session:
-            provided = self._vim_connections.provided
-            # a list leaves them out unless the client requests them
-            includes_vims = "vim_connection_info" in query.attributes
-            vims_of = _list_vims(session) if includes_vims else {}
-            named = shown_names.with_names(
-                session,
-                instances.find(session, query),
-                lambda entry: entry[1].id,
-                are_used=not FREE_FORM.isdisjoint(query.attributes),
-            )
             yield (
-                (
-                    position,
-                    _shown(
-                        instance, provided(vims_of.get(instance.id, ())), names
-                    ),
-                )
-                for (position, instance), names in named
+                (position, instance)
+                for position, instance, _ in self._find(session, query)
             )
+
+    @contextlib.contextmanager
+    def find_details(
+        self, context: RequestContext, query: ListQuery
+    ) -> Iterator[Iterator[tuple[Position, InstanceDetails]]]:
+        """List instances with their details, oldest first, with their
+        positions.
+        """
+        with self._store.reader(context) as session:
+            yield _with_details(session, self._find(session, query))
+
+    def _find(
+        self, session: Session, query: ListQuery
+    ) -> Iterator[tuple[Position, VnfInstance, ShownNames]]:
+        # a list leaves them out unless the client requests them
+        includes_vims = "vim_connection_info" in query.attributes
+        vims_of = _list_vims(session) if includes_vims else {}
+        named = shown_names.with_names(
+            session,
+            instances.find(session, query),
+            lambda entry: entry[1].id,
+            are_used=not FREE_FORM.isdisjoint(query.attributes),
+        )
+        for (position, instance), names in named:
+            provided = self._vim_connections.provided(
+                vims_of.get(instance.id, ())
+            )
+            yield position, _shown(instance, provided, names), names
+
+    def driver_of(self, instance: VnfInstance) -> InfraDriver[Any, Any] | None:
+        """Return the driver of the VIM of an instance; None: it is not
+        instantiated.
+
+        :raises InvalidVimConnection: no driver supports the VIM
+        """
+        # the VIMs that an instance provides come last
+        for connection in instance.vim_connection_info.values():
+            if connection.vim_type:
+                return self._drivers.for_type(connection.vim_type)
+        return None
+
+    def get_vnfd_id(self, context: RequestContext, package_id: str) -> str:
+        """Return the VNFD of a package that the client may use.
+
+        :raises UnknownVnfd: there is no such package, or it has no VNFD
+        """
+        vnfd_id = self._store.read(context, packages.find_vnfd_id, package_id)
+        if vnfd_id is None:
+            raise errors.UnknownVnfd(
+                f"vnfPkgId: there is no onboarded VNF package {package_id}."
+            )
+        return vnfd_id
 
     def delete(
         self,
@@ -210,6 +283,13 @@ def _add(
     instances.add(session, instance, package_id, now, user_id)
 
 
+def default_name(instance_id: str) -> str:
+    """Return the name that an instance has in version 1 of the API if no
+    client has set one.
+    """
+    return f"vnf-{instance_id}"
+
+
 def _get(
     session: Session, vim_connections: VimConnections, instance_id: str
 ) -> tuple[VnfInstance, str]:
@@ -225,6 +305,43 @@ def _list_vims(session: Session) -> Mapping[str, list[ProvidedVimRecord]]:
     for vim in vims.list_provided(session):
         found.setdefault(vim.vnf_instance_id, []).append(vim)
     return found
+
+
+def _get_details(
+    session: Session, vim_connections: VimConnections, instance_id: str
+) -> tuple[InstanceDetails, str]:
+    instance, tag = _get(session, vim_connections, instance_id)
+    names = shown_names.of_instance(session, instance_id)
+    (details,) = _details_of(session, [(instance, names)])
+    return details, tag
+
+
+def _with_details(
+    session: Session,
+    found: Iterator[tuple[Position, VnfInstance, ShownNames]],
+) -> Iterator[tuple[Position, InstanceDetails]]:
+    while batch := list(itertools.islice(found, BATCH_SIZE)):
+        positions = [position for position, *_ in batch]
+        details = _details_of(session, [entry[1:] for entry in batch])
+        yield from zip(positions, details, strict=True)
+
+
+def _details_of(
+    session: Session, found: Sequence[tuple[VnfInstance, ShownNames]]
+) -> list[InstanceDetails]:
+    ids = [instance.id for instance, _ in found]
+    package_ids = instances.package_ids(session, ids)
+    params = op_occs.list_instantiation_params(session, ids)
+    return [
+        InstanceDetails(
+            instance,
+            package_ids.get(instance.id),
+            redaction.masked(
+                params.get(instance.id, {}), ADDITIONAL_PARAMS, names
+            ),
+        )
+        for instance, names in found
+    ]
 
 
 def _delete(
@@ -282,9 +399,11 @@ def _shown(
     provided: Mapping[str, VimConnectionInfo],
     names: ShownNames,
 ) -> VnfInstance:
-    """Add the VIMs that an instance provides, and hide what is not shown."""
-    connections = {**provided, **instance.vim_connection_info}
+    """Add the VIMs that an instance provides, after its own, and hide what is
+    not shown.
+    """
+    own = instance.vim_connection_info
     complete = msgspec.structs.replace(
-        instance, vim_connection_info=connections
+        instance, vim_connection_info={**own, **provided, **own}
     )
     return redaction.instance(complete, names)

@@ -27,6 +27,8 @@ class DirectoryDriver:
     """Manages VNFs as files, without any state of its own."""
 
     vim_type = "SAMPLE.DIRECTORY.V_1"
+    heals_storage = False
+    removes_newest = False
     script_options: Mapping[str, Any] = {}
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:

@@ -106,6 +106,8 @@ class KubernetesDriver:
         )
 
     vim_type = cluster_connection.VIM_TYPE
+    heals_storage = False
+    removes_newest = False
 
     @property
     def script_options(self) -> Mapping[str, Any]:

@@ -86,6 +86,8 @@ class OpenstackDriver:
         self._user_data: UserData = ChosenUserData(self._script_limits)
 
     vim_type = openstack_connection.VIM_TYPE
+    heals_storage = True
+    removes_newest = True
 
     @property
     def script_options(self) -> Mapping[str, Any]:
