@@ -33,6 +33,19 @@ FILES = "configmap secret services deployment replicaset statefulset pod"
 ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
 INSTANCES = "/vnflcm/v2/vnf_instances"
+INSTANCES_V1 = "/vnflcm/v1/vnf_instances"
+VNFD_ID = "5c6bd0c9-8f0e-4d0b-9a53-2f1d6f4e7a10"
+INSTANTIATE = {
+    "flavourId": "simple",
+    "instantiationLevelId": "quiet",
+    "additionalParams": {
+        "namespace": "default",
+        "lcm-kubernetes-def-files": [
+            f"Files/kubernetes/{name}.yaml"
+            for name in (*FILES.split(), "daemonset")
+        ],
+    },
+}
 PEM = re.compile(r"-----BEGIN (\w+)-----.*?-----END \w+-----\\n", re.DOTALL)
 
 
@@ -69,7 +82,8 @@ class Story:
         """
         url = path if path.startswith("http") else self.api + path
         request = urllib.request.Request(url, method=method)
-        request.add_header("Version", "2.0.0")
+        of_v1 = "/vnflcm/v1/" in path
+        request.add_header("Version", "1.3.0" if of_v1 else "2.0.0")
         if body is not None:
             request.add_header("Content-Type", kind)
             raw = isinstance(body, bytes)
@@ -106,6 +120,7 @@ def play(story: Story, csar: bytes) -> None:
     onboard(story, csar)
     vim = register(story)
     live(story)
+    live_v1(story)
     story.send("DELETE", vim)
 
 
@@ -144,22 +159,11 @@ def register(story: Story) -> str:
 def live(story: Story) -> None:
     """Run the lifecycle of a VNF, with one operation that fails."""
     create = {
-        "vnfdId": "5c6bd0c9-8f0e-4d0b-9a53-2f1d6f4e7a10",
+        "vnfdId": VNFD_ID,
         "vnfInstanceName": "five kinds",
     }
     _, vnf = story.send("POST", INSTANCES, create, "instance-create")
-    instantiate = {
-        "flavourId": "simple",
-        "instantiationLevelId": "quiet",
-        "additionalParams": {
-            "namespace": "default",
-            "lcm-kubernetes-def-files": [
-                f"Files/kubernetes/{name}.yaml"
-                for name in (*FILES.split(), "daemonset")
-            ],
-        },
-    }
-    story.task(f"{vnf}/instantiate", instantiate, "instance-instantiate")
+    story.task(f"{vnf}/instantiate", INSTANTIATE, "instance-instantiate")
     story.send("GET", INSTANCES, name="instance-list")
     story.send("GET", vnf, name="instance-show")
     scale = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
@@ -177,6 +181,26 @@ def live(story: Story) -> None:
     fail(story, vnf)
     end = {"terminationType": "GRACEFUL", "gracefulTerminationTimeout": 5}
     story.task(f"{vnf}/terminate", end, "instance-terminate")
+    story.send("DELETE", vnf)
+
+
+def live_v1(story: Story) -> None:
+    """Run the lifecycle of a VNF by version 1."""
+    create = {"vnfdId": VNFD_ID}
+    _, vnf = story.send("POST", INSTANCES_V1, create, "v1-instance-create")
+    vim = story.send("GET", "/v1.0/vims")[0]["vims"][0]
+    used = {"id": "edge", "vimId": vim["id"], "vimType": "kubernetes"}
+    instantiate = INSTANTIATE | {"vimConnectionInfo": [used]}
+    name = "v1-instance-instantiate"
+    story.task(f"{vnf}/instantiate", instantiate, name)
+    instance, _ = story.send("GET", vnf, name="v1-instance-show")
+    patch = {"vnfInstanceName": "seven pods", "metadata": {"owner": "ops"}}
+    story.task(vnf, patch, "v1-instance-modify", "PATCH")
+    vnfcs = instance["instantiatedVnfInfo"]["vnfcResourceInfo"]
+    heal = {"vnfcInstanceId": [vnfcs[0]["id"]], "cause": "does not answer"}
+    _, op_occ = story.task(f"{vnf}/heal", heal, "v1-instance-heal")
+    story.send("GET", op_occ, name="v1-op-occ-show")
+    story.task(f"{vnf}/terminate", {"terminationType": "FORCEFUL"})
     story.send("DELETE", vnf)
 
 

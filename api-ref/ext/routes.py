@@ -17,7 +17,7 @@ REST_METHOD: Final = re.compile(
 #: paths of the openstack command, which the text mentions
 ALIASES: Final = frozenset({"/v1.0/vims.json"})
 #: lifecycle management is described under its ETSI path only
-SHORT: Final = middleware.LCM_ROOTS[1] + "/"
+SHORT: Final = middleware.SHORT_ROOT + "/"
 
 
 def table() -> Mapping[str, Mapping[str, Any]]:

@@ -11,6 +11,9 @@ from tacker_cnf.api import http, middleware, openapi
 from tacker_cnf.api.middleware import Wsgi
 from tacker_cnf.api.routing import Methods, Routes
 from tacker_cnf.api.subscriptions import Subscriptions
+from tacker_cnf.api.v1.subscriptions import SubscriptionsV1
+from tacker_cnf.api.v1.vnf_instances import VnfInstancesV1
+from tacker_cnf.api.v1.vnf_lcm_op_occs import VnfLcmOpOccsV1
 from tacker_cnf.api.versions import ApiVersions, Healthcheck
 from tacker_cnf.api.vims import VimResource
 from tacker_cnf.api.vnf_instances import VnfInstances
@@ -22,6 +25,7 @@ from tacker_cnf.services.plans import PlanService
 from tacker_cnf.services.subscriptions import SubscriptionService
 from tacker_cnf.services.vims import VimService
 from tacker_cnf.services.vnf_instances import VnfInstanceService
+from tacker_cnf.sol.lcm_version import LcmVersion
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -67,6 +71,44 @@ def lcm_routes(services: Services) -> Mapping[str, Methods]:
         },
         "/subscriptions/{id}": {
             "GET": subscription.get,
+            "POST": subscription.post_again,
+            "DELETE": subscription.delete,
+        },
+    }
+
+
+def lcm_v1_routes(services: Services) -> Mapping[str, Methods]:
+    """Return the routes of version 1 of VNF lifecycle management."""
+    vnf = VnfInstancesV1(services.instances, services.operations)
+    occ = VnfLcmOpOccsV1(services.operations)
+    subscription = SubscriptionsV1(services.subscriptions)
+    return {
+        "/vnf_instances": {"GET": vnf.get_all, "POST": vnf.post},
+        "/vnf_instances/{id}": {
+            "GET": vnf.get,
+            "PATCH": vnf.patch,
+            "DELETE": vnf.delete,
+        },
+        "/vnf_instances/{id}/instantiate": {"POST": vnf.post_instantiate},
+        "/vnf_instances/{id}/scale": {"POST": vnf.post_scale},
+        "/vnf_instances/{id}/terminate": {"POST": vnf.post_terminate},
+        "/vnf_instances/{id}/heal": {"POST": vnf.post_heal},
+        "/vnf_instances/{id}/change_ext_conn": {
+            "POST": vnf.post_change_ext_conn
+        },
+        "/vnf_lcm_op_occs": {"GET": occ.get_all},
+        "/vnf_lcm_op_occs/{id}": {"GET": occ.get},
+        "/vnf_lcm_op_occs/{id}/retry": {"POST": occ.post_retry},
+        "/vnf_lcm_op_occs/{id}/rollback": {"POST": occ.post_rollback},
+        "/vnf_lcm_op_occs/{id}/fail": {"POST": occ.post_fail},
+        "/vnf_lcm_op_occs/{id}/cancel": {"POST": occ.post_cancel},
+        "/subscriptions": {
+            "GET": subscription.get_all,
+            "POST": subscription.post,
+        },
+        "/subscriptions/{id}": {
+            "GET": subscription.get,
+            "POST": subscription.post_again,
             "DELETE": subscription.delete,
         },
     }
@@ -82,6 +124,7 @@ def other_routes(services: Services) -> Mapping[str, Methods]:
     vims: Methods = {"GET": vim.get_all, "POST": vim.post}
     return {
         "/vnflcm/api_versions": {"GET": version.get_all},
+        "/vnflcm/v1/api_versions": {"GET": version.get_v1},
         "/vnflcm/v2/api_versions": {"GET": version.get_v2},
         "/vnfpkgm/v1/vnf_packages": {
             "GET": package.get_all,
@@ -118,9 +161,14 @@ def other_routes(services: Services) -> Mapping[str, Methods]:
 
 def routes(services: Services) -> Mapping[str, Methods]:
     """Return all routes, /openapi.json included."""
-    lcm = lcm_routes(services)
+    lcm = {
+        LcmVersion.V1: lcm_v1_routes(services),
+        LcmVersion.V2: lcm_routes(services),
+    }
     table = {
-        root + path: lcm[path] for root in middleware.LCM_ROOTS for path in lcm
+        root + path: methods
+        for root, version in middleware.LCM_ROOTS.items()
+        for path, methods in lcm[version].items()
     } | dict(other_routes(services))
     document = openapi.Document(table)
     table["/openapi.json"] = {"GET": document.get}
@@ -140,8 +188,8 @@ class Root:
         while args and not args[-1]:
             args = args[:-1]
         found = self._routes.match(request.method, args)
-        if middleware.is_lcm(request.path):
-            http.check_version(2)
+        if version := middleware.lcm_version(request.path):
+            http.check_version(version)
         return found
 
 

@@ -16,10 +16,11 @@ from oslo_log import log
 from webob import acceptparse
 
 from tacker_cnf import errors
-from tacker_cnf.api import enums, openapi_parameters, policies
+from tacker_cnf.api import arrays, enums, openapi_parameters, policies
 from tacker_cnf.api.openapi_parameters import Parameter
 from tacker_cnf.context import Owner, RequestContext
 from tacker_cnf.sol import base, strict
+from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.problem import ProblemDetails
 
 LOG = log.getLogger(__name__)
@@ -301,8 +302,11 @@ def _decode_body(kind: Any) -> Any:
     except strict.UnknownName as error:
         raise errors.BadRequest(str(error)) from None
     except msgspec.ValidationError as error:
-        allowed_values = enums.allowed_values(kind, str(error))
-        raise errors.BadRequest(f"{error}{allowed_values}.") from None
+        message = str(error)
+        hint = enums.allowed_values(kind, message) or arrays.required_array(
+            body, message
+        )
+        raise errors.BadRequest(f"{message}{hint}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.BadRequest(f"The body is not JSON: {error}.") from None
     except RecursionError:
@@ -433,16 +437,24 @@ def set_location(path: str) -> None:
 
 #: a NUL in JSON text; a backslash before it may itself be escaped
 _NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
-_VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(-impl:.+)?")
+_VERSION: Final = re.compile(r"(\d+\.\d+\.\d+)(-impl:.+)?")
+_VERSION_1: Final = re.compile(r"1\.\d+\.\d+(-impl:.+)?")
 
 
-def check_version(major: int) -> None:
+def check_version(served: LcmVersion) -> None:
     """Check the Version header (SOL013 9.1 and 9.2).
 
     :raises BadRequest: the header is missing or malformed
     :raises NotAcceptable: this API does not support the version
     """
     version = pecan.request.headers.get("Version")
+    if served is LcmVersion.V1:
+        # the openstack command sends none to cancel an operation
+        if version is not None and not _VERSION_1.fullmatch(version):
+            raise errors.NotAcceptable(
+                f"Version: {version} is not supported here, only 1.x.y."
+            )
+        return
     if version is None:
         raise errors.BadRequest("Version: the header is required.")
     match = _VERSION.fullmatch(version)
@@ -450,9 +462,9 @@ def check_version(major: int) -> None:
         raise errors.BadRequest(
             f"Version: {version!r} is not of the form x.y.z."
         )
-    if match.group(1, 2, 3) != (str(major), "0", "0"):
+    if match[1] != served.number:
         raise errors.NotAcceptable(
-            f"Version: {version} is not supported, only {major}.0.0."
+            f"Version: {version} is not supported, only {served.number}."
         )
 
 

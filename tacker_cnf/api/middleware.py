@@ -2,7 +2,7 @@
 
 import io
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from oslo_config import cfg
@@ -11,12 +11,18 @@ from webob import exc
 from tacker_cnf import context, errors
 from tacker_cnf.api import authentication, http, policies
 from tacker_cnf.services import DATABASE_DOWN
+from tacker_cnf.sol.lcm_version import LcmVersion
 
 Environ = dict[str, Any]
 Wsgi = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
-#: roots of the lifecycle API: ETSI's path and the short one
-LCM_ROOTS: Final = ("/vnflcm/v2", "/v2")
+#: the short root of version 2, beside ETSI's
+SHORT_ROOT: Final = "/v2"
+#: roots of the lifecycle API -> its versions
+LCM_ROOTS: Final[Mapping[str, LcmVersion]] = {
+    **{version.root: version for version in LcmVersion},
+    SHORT_ROOT: LcmVersion.V2,
+}
 HEALTHCHECK: Final = "/healthcheck"
 #: paths that need no token
 PUBLIC: Final = frozenset(
@@ -24,15 +30,21 @@ PUBLIC: Final = frozenset(
         HEALTHCHECK,
         "/openapi.json",
         "/vnflcm/api_versions",
-        "/vnflcm/v2/api_versions",
+        *(f"{version.root}/api_versions" for version in LcmVersion),
     }
 )
 
 
-def is_lcm(path: str) -> bool:
-    """Check whether a path belongs to the versioned lifecycle API."""
-    under = any(path.startswith(root + "/") for root in LCM_ROOTS)
-    return under and not is_public(path)
+def lcm_version(path: str) -> LcmVersion | None:
+    """Return the version of the lifecycle API that a path belongs to; None:
+    none, or its list of versions.
+    """
+    if is_public(path):
+        return None
+    for root, version in LCM_ROOTS.items():
+        if path.startswith(root + "/"):
+            return version
+    return None
 
 
 def is_public(path: str) -> bool:
@@ -115,8 +127,12 @@ def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
             environ.pop(name, None)
         environ["wsgi.input"] = io.BytesIO()
         common_headers = [("X-Openstack-Request-Id", request_id)]
-        if is_lcm(environ.get("PATH_INFO", "")):
-            common_headers += [("Version", "2.0.0"), ("Accept-Ranges", "none")]
+        version = lcm_version(environ.get("PATH_INFO", ""))
+        if version:
+            common_headers += [
+                ("Version", version.number),
+                ("Accept-Ranges", "none"),
+            ]
 
         def start_with_headers(
             status: str, headers: list[tuple[str, str]], *rest: Any

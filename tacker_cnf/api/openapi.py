@@ -21,6 +21,7 @@ from tacker_cnf.api.openapi_operation import OperationObject
 from tacker_cnf.api.routing import Methods
 from tacker_cnf.api.schemas import Schemas
 from tacker_cnf.sol import base
+from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.problem import ProblemDetails
 
 Json = dict[str, Any]
@@ -35,9 +36,9 @@ _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
 _INFO: Final = {
     "title": "tacker_cnf",
     "description": "A VNF manager: lifecycle management by ETSI NFV-SOL 003"
-    " and 002 version 3.3.1, VNF packages, and VIMs. All paths under"
-    f" {middleware.LCM_ROOTS[0]} exist under {middleware.LCM_ROOTS[1]} as"
-    " well.",
+    f" and 002 version 3.3.1 ({LcmVersion.V2.root}) and 2.6.1"
+    f" ({LcmVersion.V1.root}), VNF packages, and VIMs. All paths under"
+    f" {LcmVersion.V2.root} exist under {middleware.SHORT_ROOT} as well.",
     "version": "2.0.0",
     "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
 }
@@ -85,8 +86,10 @@ def document(
         methods[operation.method.lower()] = operation.spec(known_schemas)
     components: Json = {
         "headers": {
-            header.name: openapi_operation.parameter_object(header)
-            for header in openapi_parameters.COMMON_RESPONSE_HEADERS
+            component: openapi_operation.parameter_object(header)
+            for component, header in (
+                openapi_parameters.COMMON_RESPONSE_HEADERS.items()
+            )
         },
         "schemas": _without_python_syntax(known_schemas.components),
     }

@@ -71,7 +71,6 @@ class OperationObject:
         return re.findall(r"{(\w+)}", self.path)
 
     def _parameters(self) -> list[Json]:
-        versioned = middleware.is_lcm(self.path)
         path = [
             Parameter(
                 name=name,
@@ -82,7 +81,8 @@ class OperationObject:
             )
             for name in self._path_variables
         ]
-        fixed = [openapi_parameters.VERSION] if versioned else []
+        version = middleware.lcm_version(self.path)
+        fixed = [openapi_parameters.VERSIONS[version]] if version else []
         return [
             {"name": p.name, "in": p.location, **parameter_object(p)}
             for p in (*path, *fixed, *self.endpoint.parameters)
@@ -141,13 +141,20 @@ class OperationObject:
         return {kind: {} for kind in produces}
 
     def _headers(self, extra: Iterable[Parameter]) -> Json:
-        fixed = [
-            header.name
-            for header in openapi_parameters.COMMON_RESPONSE_HEADERS
-            if header is openapi_parameters.REQUEST_ID
-            or middleware.is_lcm(self.path)
-        ]
-        shared = {name: {"$ref": f"{HEADERS}/{name}"} for name in fixed}
+        version = middleware.lcm_version(self.path)
+        fixed = [openapi_parameters.REQUEST_ID]
+        if version:
+            fixed += [
+                openapi_parameters.RESPONSE_VERSIONS[version],
+                openapi_parameters.ACCEPT_RANGES,
+            ]
+        shared = {
+            header.name: {"$ref": f"{HEADERS}/{component}"}
+            for component, header in (
+                openapi_parameters.COMMON_RESPONSE_HEADERS.items()
+            )
+            if header in fixed
+        }
         return shared | {
             header.name: parameter_object(header) for header in extra
         }
@@ -155,7 +162,9 @@ class OperationObject:
     def _error_descriptions(self) -> dict[int, list[str]]:
         """Return the descriptions of the errors, by status."""
         public = middleware.is_public(self.path)
-        negotiates = self.endpoint.produces or middleware.is_lcm(self.path)
+        negotiates = self.endpoint.produces or middleware.lcm_version(
+            self.path
+        )
         names = self._path_variables or (
             openapi_parameters.IDEMPOTENCY_KEY in self.endpoint.parameters
         )

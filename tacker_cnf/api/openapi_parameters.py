@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from tacker_cnf.sol.lcm_version import LcmVersion
+
 STRING: Final = types.MappingProxyType({"type": "string"})
 #: a flag needs no value, but some clients cannot send a name alone
 FLAG: Final[Mapping[str, Any]] = {"type": "string", "enum": ["", "true"]}
@@ -31,13 +33,22 @@ def _query(
     )
 
 
-VERSION: Final = Parameter(
-    name="Version",
-    description="The version of the API that the client uses (SOL013 9.2);"
-    " a suffix -impl:... is allowed.",
-    required=True,
-    schema={"type": "string", "enum": ["2.0.0"]},
-)
+#: the Version header of requests
+VERSIONS: Final = {
+    LcmVersion.V1: Parameter(
+        name="Version",
+        description="The version of the API that the client uses (SOL013"
+        " 9.2); a suffix -impl:... is allowed.",
+        schema={"type": "string", "pattern": r"^1\.[0-9]+\.[0-9]+$"},
+    ),
+    LcmVersion.V2: Parameter(
+        name="Version",
+        description="The version of the API that the client uses (SOL013"
+        " 9.2); a suffix -impl:... is allowed.",
+        required=True,
+        schema={"type": "string", "enum": [LcmVersion.V2.number]},
+    ),
+}
 FILTER: Final = _query(
     "filter", "Return only entries that match the expressions (SOL013 5.2)."
 )
@@ -45,6 +56,9 @@ MARKER: Final = _query(
     "nextpage_opaque_marker",
     "The start of a page, from the Link header of the previous page"
     " (SOL013 5.4).",
+)
+ALL_RECORDS: Final = _query(
+    "all_records", "Accepted from clients; the list comes in pages."
 )
 #: the query of a list (SOL013 clause 5)
 LIST: Final = (
@@ -161,17 +175,26 @@ REQUEST_ID: Final = Parameter(
     description="The id of the request in the log of the server.",
     required=True,
 )
-RESPONSE_VERSION: Final = Parameter(
-    name="Version",
-    description="The version of the API that was used (SOL013 9.1).",
-    required=True,
-    schema={"const": "2.0.0"},
-)
+RESPONSE_VERSIONS: Final = {
+    version: Parameter(
+        name="Version",
+        description="The version of the API that was used (SOL013 9.1).",
+        required=True,
+        schema={"const": version.number},
+    )
+    for version in LcmVersion
+}
 ACCEPT_RANGES: Final = Parameter(
     name="Accept-Ranges",
     description="Ranges are not supported.",
     required=True,
     schema={"const": "none"},
 )
-#: headers that the middleware adds; the last two only to lifecycle management
-COMMON_RESPONSE_HEADERS: Final = (REQUEST_ID, RESPONSE_VERSION, ACCEPT_RANGES)
+#: headers that the middleware adds, by their names as components; all but the
+#: first only to lifecycle management, with its version
+COMMON_RESPONSE_HEADERS: Final = {
+    REQUEST_ID.name: REQUEST_ID,
+    "Version": RESPONSE_VERSIONS[LcmVersion.V2],
+    "VersionV1": RESPONSE_VERSIONS[LcmVersion.V1],
+    ACCEPT_RANGES.name: ACCEPT_RANGES,
+}

@@ -11,6 +11,7 @@ from oslo_config import cfg
 from oslo_policy import opts, policy
 
 from tacker_cnf import errors
+from tacker_cnf.sol.lcm_version import LcmVersion
 
 PREFIX: Final = "os_nfv_orchestration_api:"
 #: which clients use the resources of all projects
@@ -165,7 +166,7 @@ _TASKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
             "Subscribe to lifecycle changes. The service sends requests to the "
             "callback URI that the client chooses."
         ),
-        (f"POST {_SUBSCRIPTIONS}",),
+        (f"POST {_SUBSCRIPTIONS}", f"POST {_SUBSCRIPTIONS}/{{id}}"),
     ),
     "subscriptions:delete": (
         _WRITER,
@@ -282,10 +283,32 @@ _TASKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
 }
 
 
-def _operation(call: str) -> policy.Operation:
-    """Return the documentation of an operation, from its method and path."""
-    method, path = call.split()
-    return {"method": method, "path": path}
+#: tasks that version 1 of the lifecycle API does not have
+_ONLY_V2: Final = frozenset(
+    {
+        "vnf_instances:scale_to_level",
+        "vnf_instances:change_flavour",
+        "vnf_instances:operate",
+        "vnf_instances:change_vnfpkg",
+        "vnf_instances:sync",
+        "vnf_lcm_op_occs:script_log",
+        "vnf_lcm_op_occs:plan",
+    }
+)
+
+
+def _operations(name: str, calls: Iterable[str]) -> list[policy.Operation]:
+    """Return the documentation of the operations of a task, from their
+    methods and paths: in each version of the lifecycle API.
+    """
+    found: list[policy.Operation] = []
+    for method, path in map(str.split, calls):
+        found.append({"method": method, "path": path})
+        in_v1 = path.replace(LcmVersion.V2.root, LcmVersion.V1.root)
+        task = f"vnf_instances:{path.rpartition('/')[2]}"
+        if in_v1 != path and not {name, task} & _ONLY_V2:
+            found.append({"method": method, "path": in_v1})
+    return found
 
 
 RULES: Final[tuple[policy.RuleDefault, ...]] = (
@@ -304,7 +327,7 @@ RULES: Final[tuple[policy.RuleDefault, ...]] = (
             PREFIX + name,
             check,
             text,
-            list(map(_operation, operations)),
+            _operations(name, operations),
         )
         for name, (check, text, operations) in _TASKS.items()
     ),

@@ -39,6 +39,9 @@ class ListDefinition(msgspec.Struct, frozen=True):
     comparable: frozenset[str]
     #: whether the list supports attribute selectors (SOL013 5.3)
     has_selectors: bool = True
+    #: attributes of the database that entries are built from, beside those
+    #: that they show
+    always_read: frozenset[str] = frozenset()
 
 
 class Query(msgspec.Struct, frozen=True):
@@ -104,7 +107,9 @@ def from_request(definition: ListDefinition) -> Query:
     )
     return Query(
         db_query=ListQuery(
-            attributes=selector.attributes | remaining.attributes,
+            attributes=selector.attributes
+            | remaining.attributes
+            | definition.always_read,
             comparisons=comparisons,
             after=None if marker is None else paging.decode_marker(marker),
             batch=max(page_size + 1, _BATCH if remaining.conditions else 0),

@@ -60,12 +60,4 @@ class Routes:
 
 
 def _raise_not_found(segments: Sequence[str]) -> NoReturn:
-    hint = ""
-    if list(segments[:2]) == ["vnflcm", "v1"]:
-        hint = (
-            " This server supports version 2 of the API; with the openstack "
-            "command use --os-tacker-api-version 2."
-        )
-    raise errors.NotFound(
-        f"No resource has the path /{'/'.join(segments)}.{hint}"
-    )
+    raise errors.NotFound(f"No resource has the path /{'/'.join(segments)}.")

@@ -6,24 +6,39 @@ from tacker_cnf.api import http
 from tacker_cnf.services.operations import NONE_ALIVE, OperationService
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ApiVersion, ApiVersionInformation
+from tacker_cnf.sol.lcm_version import LcmVersion
 
-_LCM: Final = (ApiVersion(version="2.0.0", is_deprecated=False),)
+_VERSIONS: Final = {
+    version: ApiVersion(version=version.number, is_deprecated=False)
+    for version in LcmVersion
+}
 
 
 class ApiVersions:
-    """/vnflcm/api_versions and /vnflcm/v2/api_versions."""
+    """/vnflcm/api_versions, and those of each version."""
 
     @http.endpoint(200)
     def get_all(self) -> ApiVersionInformation:
         """List the versions of the lifecycle API."""
-        return ApiVersionInformation(uri_prefix="/vnflcm", api_versions=_LCM)
+        return ApiVersionInformation(
+            uri_prefix="/vnflcm", api_versions=tuple(_VERSIONS.values())
+        )
+
+    @http.endpoint(200)
+    def get_v1(self) -> ApiVersionInformation:
+        """List the versions of the lifecycle API under version 1."""
+        return _of_major(LcmVersion.V1)
 
     @http.endpoint(200)
     def get_v2(self) -> ApiVersionInformation:
         """List the versions of the lifecycle API under version 2."""
-        return ApiVersionInformation(
-            uri_prefix="/vnflcm/v2", api_versions=_LCM
-        )
+        return _of_major(LcmVersion.V2)
+
+
+def _of_major(version: LcmVersion) -> ApiVersionInformation:
+    return ApiVersionInformation(
+        uri_prefix=version.root, api_versions=(_VERSIONS[version],)
+    )
 
 
 class Health(SolType):

@@ -43,7 +43,7 @@ _LIST_DEFINITION: Final = query.ListDefinition(
     VnfInstance, EXCLUDED_BY_DEFAULT, COMPARABLE
 )
 #: errors of a package that is fetched from the NFVO
-_FETCH_ERRORS: Final = (
+FETCH_ERRORS: Final = (
     errors.PeerFailed,
     errors.QuotaExceeded,
     errors.InsufficientStorage,
@@ -62,7 +62,7 @@ _TASK: Final[dict[str, Any]] = {
 }
 #: the same if the request may name a package, which the NFVO may have
 _PACKAGE_TASK: Final = _TASK | {
-    "error_types": (*_TASK["error_types"], *_FETCH_ERRORS)
+    "error_types": (*_TASK["error_types"], *FETCH_ERRORS)
 }
 
 
@@ -84,7 +84,7 @@ class VnfInstances:
         rule="vnf_instances:create",
         parameters=(openapi_parameters.IDEMPOTENCY_KEY,),
         response_headers=(openapi_parameters.LOCATION,),
-        error_types=(errors.Conflict, errors.Unprocessable, *_FETCH_ERRORS),
+        error_types=(errors.Conflict, errors.Unprocessable, *FETCH_ERRORS),
     )
     def post(self, body: CreateVnfRequest) -> VnfInstance:
         """Create a VNF instance."""
@@ -134,7 +134,7 @@ class VnfInstances:
     ) -> VnfPlan | None:
         """Modify a VNF instance."""
         preconditions = preconditions_from_request()
-        _authorize_inline_vims(body)
+        authorize_inline_vims(body)
         if http.is_dry_run():
             return self._plans.plan_modification(
                 http.caller(), instance_id, body
@@ -162,7 +162,7 @@ class VnfInstances:
     ) -> VnfPlan | None:
         """Start an operation, or return its plan if it is a dry run."""
         preconditions = preconditions_from_request()
-        _authorize_inline_vims(body)
+        authorize_inline_vims(body)
         if http.is_dry_run():
             return self._plans.plan(http.caller(), instance_id, op, body)
         op_occ_id = self._operations.start(
@@ -219,7 +219,7 @@ _TASK_HANDLERS: Final = {
 }
 
 
-def _authorize_inline_vims(body: SolType) -> None:
+def authorize_inline_vims(body: SolType) -> None:
     """Check the policy of naming a VIM by its address or credentials, if a
     request does.
 

@@ -37,7 +37,7 @@ _LIST_DEFINITION: Final = query.ListDefinition(
     VnfLcmOpOcc, EXCLUDED_BY_DEFAULT, COMPARABLE
 )
 #: declaration of the handlers of tasks
-_TASK: Final[dict[str, Any]] = {
+TASK: Final[dict[str, Any]] = {
     "parameters": openapi_parameters.TASK,
     "error_types": (
         errors.Conflict,
@@ -45,14 +45,17 @@ _TASK: Final[dict[str, Any]] = {
         errors.IdempotencyKeyReused,
     ),
 }
-#: the same with a dry run
-_PLANNED_TASK: Final = _TASK | {
-    "preview": http.Preview(VnfPlan, plan_text.render),
+#: the same if the operation runs again
+RESUMING_TASK: Final = TASK | {
     "error_types": (
-        *_TASK["error_types"],
+        *TASK["error_types"],
         errors.Unprocessable,
         errors.TooManyOperations,
-    ),
+    )
+}
+#: the same with a dry run
+_PLANNED_TASK: Final = RESUMING_TASK | {
+    "preview": http.Preview(VnfPlan, plan_text.render),
 }
 
 
@@ -120,7 +123,7 @@ class VnfLcmOpOccs:
         self._operations.rollback(caller, op_occ_id, preconditions)
         return None
 
-    @http.endpoint(200, rule="vnf_lcm_op_occs:fail", **_TASK)
+    @http.endpoint(200, rule="vnf_lcm_op_occs:fail", **TASK)
     def post_fail(self, op_occ_id: str) -> VnfLcmOpOcc:
         """Mark a failed operation as finally failed."""
         op_occ = self._operations.fail(
@@ -128,7 +131,7 @@ class VnfLcmOpOccs:
         )
         return _response_builder()(op_occ)
 
-    @http.endpoint(202, rule="vnf_lcm_op_occs:cancel", **_TASK)
+    @http.endpoint(202, rule="vnf_lcm_op_occs:cancel", **TASK)
     def post_cancel(self, op_occ_id: str, body: CancelMode) -> None:
         """Cancel an operation that has not ended."""
         self._operations.cancel(

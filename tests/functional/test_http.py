@@ -50,10 +50,6 @@ class TestPaths(HttpTest):
                 404, self.call("GET", path), "No resource has the path /"
             )
 
-    def test_a_path_of_version_1_names_version_2(self) -> None:
-        response = self.call("GET", "/vnflcm/v1/vnf_instances")
-        self.assert_problem(404, response, "--os-tacker-api-version 2")
-
     def test_an_unknown_id(self) -> None:
         for path in (
             INSTANCES,
@@ -331,6 +327,7 @@ class TestVersion(HttpTest):
     def test_paths_without_a_version(self) -> None:
         for path in (
             "/vnflcm/api_versions",
+            "/vnflcm/v1/api_versions",
             "/vnflcm/v2/api_versions",
             "/healthcheck",
             PACKAGES,
@@ -341,15 +338,18 @@ class TestVersion(HttpTest):
             )
 
     def test_the_versions_are_listed(self) -> None:
-        for path, prefix in (
-            ("/vnflcm/api_versions", "/vnflcm"),
-            ("/vnflcm/v2/api_versions", "/vnflcm/v2"),
+        for prefix, numbers in (
+            ("/vnflcm", ("1.3.0", "2.0.0")),
+            ("/vnflcm/v1", ("1.3.0",)),
+            ("/vnflcm/v2", ("2.0.0",)),
         ):
+            path = f"{prefix}/api_versions"
             self.assertEqual(
                 {
                     "uriPrefix": prefix,
                     "apiVersions": [
-                        {"version": "2.0.0", "isDeprecated": False}
+                        {"version": number, "isDeprecated": False}
+                        for number in numbers
                     ],
                 },
                 self.get_with_version(None, path).json,

@@ -97,6 +97,22 @@ class TestCreated(SubscriptionTest):
             self.assertEqual(404, response.status)
             self.assertIn("There is no subscription", response.detail)
 
+    def test_a_redirected_request_may_be_repeated(self) -> None:
+        first = self.subscribe(filter=FILTER, authentication=BASIC)
+        body = {"callbackUri": self.receiver.url, "filter": FILTER}
+        path = self.subscribe(filter=FILTER, authentication=BASIC).headers[
+            "Location"
+        ]
+        again = self.vnfm.call("POST", path, body | {"authentication": BASIC})
+        self.assertEqual((200, first.json), (again.status, again.json))
+        self.assertEqual([first.json], self.vnfm.call("GET", PATH).json)
+        other = self.vnfm.call("POST", path, body)
+        self.assertEqual(409, other.status)
+        self.assertIn("was created by another request", other.detail)
+        self.assertEqual(
+            404, self.vnfm.call("POST", f"{PATH}/none", body).status
+        )
+
     def test_a_duplicate_redirects_to_the_subscription(self) -> None:
         first = self.subscribe(filter=FILTER, authentication=BASIC)
         again = self.subscribe(filter=FILTER, authentication=BASIC)

@@ -68,15 +68,3 @@ class TestMatch(testtools.TestCase):
                 f"{method} is not possible here, only DELETE, GET.",
                 str(error),
             )
-
-    def test_the_error_for_version_1_recommends_version_2(self) -> None:
-        for path, hinted in (
-            ("vnflcm/v1/vnf_instances", True),
-            ("vnflcm/v1", True),
-            ("vnflcm/v3/vnf_instances", False),
-            ("vnflcm", False),
-        ):
-            error = self.assertRaises(
-                errors.NotFound, ROUTES.match, "GET", path.split("/")
-            )
-            self.assertEqual(hinted, "--os-tacker-api-version 2" in str(error))

@@ -1,0 +1,98 @@
+"""/vnflcm/v1/vnf_lcm_op_occs (SOL003 v2.6.1, 5.4.12 to 5.4.17)."""
+
+from typing import Any, Final
+
+from tacker_cnf.api import (
+    conditional_requests,
+    http,
+    openapi_parameters,
+    query,
+    vnf_lcm_op_occs,
+)
+from tacker_cnf.api.conditional_requests import preconditions_from_request
+from tacker_cnf.api.v1 import resources
+from tacker_cnf.services.operations import COMPARABLE, OperationService
+from tacker_cnf.sol.v1.vnf_lcm_op_occ import VnfLcmOpOccV1
+from tacker_cnf.sol.vnf_lcm_op_occ import CancelMode
+
+_LIST_DEFINITION: Final = query.ListDefinition(
+    VnfLcmOpOccV1,
+    vnf_lcm_op_occs.EXCLUDED_BY_DEFAULT & {*VnfLcmOpOccV1.__struct_fields__},
+    COMPARABLE,
+)
+
+
+class VnfLcmOpOccsV1:
+    """The lifecycle operations in version 1, and the tasks that continue or
+    end them.
+    """
+
+    def __init__(self, operations: OperationService) -> None:
+        self._operations = operations
+
+    @http.endpoint(
+        200,
+        rule="vnf_lcm_op_occs:index",
+        response=list[VnfLcmOpOccV1],
+        **openapi_parameters.PAGES,
+    )
+    def get_all(self) -> list[dict[str, Any]]:
+        """List lifecycle operations."""
+        list_query = query.from_request(_LIST_DEFINITION)
+        base = http.base_url()
+        with self._operations.find(
+            http.caller(), list_query.db_query
+        ) as found:
+            return list_query.build_page(
+                (position, resources.op_occ(op_occ, base))
+                for position, op_occ in found
+            )
+
+    @http.endpoint(
+        200,
+        rule="vnf_lcm_op_occs:show",
+        response=VnfLcmOpOccV1,
+        **openapi_parameters.CONDITIONAL,
+    )
+    def get(self, op_occ_id: str) -> Any:
+        """Read a lifecycle operation."""
+        op_occ, tag = self._operations.get(http.caller(), op_occ_id)
+        return conditional_requests.respond(
+            tag, resources.op_occ(op_occ, http.base_url())
+        )
+
+    @http.endpoint(
+        202, rule="vnf_lcm_op_occs:retry", **vnf_lcm_op_occs.RESUMING_TASK
+    )
+    def post_retry(self, op_occ_id: str) -> None:
+        """Retry a failed operation."""
+        self._operations.retry(
+            http.caller(), op_occ_id, preconditions_from_request()
+        )
+
+    @http.endpoint(
+        202, rule="vnf_lcm_op_occs:rollback", **vnf_lcm_op_occs.RESUMING_TASK
+    )
+    def post_rollback(self, op_occ_id: str) -> None:
+        """Roll back a failed operation."""
+        self._operations.rollback(
+            http.caller(), op_occ_id, preconditions_from_request()
+        )
+
+    @http.endpoint(200, rule="vnf_lcm_op_occs:fail", **vnf_lcm_op_occs.TASK)
+    def post_fail(self, op_occ_id: str) -> VnfLcmOpOccV1:
+        """Mark a failed operation as finally failed."""
+        op_occ = self._operations.fail(
+            http.caller(), op_occ_id, preconditions_from_request()
+        )
+        return resources.op_occ(op_occ, http.base_url())
+
+    @http.endpoint(202, rule="vnf_lcm_op_occs:cancel", **vnf_lcm_op_occs.TASK)
+    def post_cancel(self, op_occ_id: str, body: CancelMode) -> None:
+        """Cancel an operation that has not ended."""
+        self._operations.cancel(
+            http.caller(),
+            op_occ_id,
+            body.cancel_mode,
+            preconditions_from_request(),
+        )
