@@ -30,6 +30,17 @@ REQUEST_SCOPED: Final = frozenset(
     {"drain", "boot_timeout", "command_timeout", "install_timeout"}
 )
 
+#: parameters of Tacker's driver that are not supported -> what they are for
+UNSUPPORTED: Final = {
+    "helm_installation_script_path": "Helm is not installed by this service; "
+    "let script_path install it",
+    "private_registry_connection_info": "nodes are not logged in to "
+    "registries; let script_path configure the container runtime",
+    "pv_registration_params": "PersistentVolumes are not registered; create "
+    "them as a CNF in the cluster, or by script_path on a master",
+    "storage_server": "no NFS server is installed; let script_path mount one "
+    "that exists",
+}
 #: maximum number of files in an error
 MAX_NAMES: Final = 20
 
@@ -184,6 +195,11 @@ def read(values: Mapping[str, Any], package: Path) -> InstallationParameters:
         raise errors.InvalidParameters(
             f"additionalParams.{PARAMETER_NAME} is missing in this request and "
             "in the earlier ones of the VNF instance."
+        )
+    for name in UNSUPPORTED.keys() & values.keys():
+        raise errors.InvalidParameters(
+            f"additionalParams.{PARAMETER_NAME}.{name} is not supported: "
+            f"{UNSUPPORTED[name]}, and remove the parameter."
         )
     try:
         parameters = msgspec.convert(values, InstallationParameters)

@@ -126,6 +126,12 @@ class ReadTest(testtools.TestCase):
         param["worker_node"]["pasword"] = "x"
         self.assertIn("pasword", self.rejection(param))
 
+    def test_parameters_of_tacker_that_are_not_supported(self) -> None:
+        for name in installation_parameters.UNSUPPORTED:
+            rejection = self.rejection(parameters(**{name: {}}))
+            self.assertIn(f"_param.{name} is not supported", rejection)
+            self.assertIn("script_path", rejection)
+
     def test_a_login_without_a_secret_is_rejected(self) -> None:
         param = parameters()
         del param["worker_node"]["password"]
