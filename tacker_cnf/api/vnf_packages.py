@@ -36,6 +36,7 @@ EXCLUDED_BY_DEFAULT: Final = frozenset(
         "user_defined_data",
         "checksum",
         "onboarding_failure_details",
+        "onboarding_warnings",
     }
 )
 _LIST_DEFINITION: Final = query.ListDefinition(

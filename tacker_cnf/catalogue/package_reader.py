@@ -1,6 +1,8 @@
 """Unpack, verify and parse a CSAR."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 import msgspec
 from oslo_config import cfg
@@ -20,6 +22,12 @@ from tacker_cnf.vnfd.signatures import (
     SignaturePolicy,
     Signatures,
 )
+from tacker_cnf.vnfd.values import Warnings
+
+#: warnings that the record of a package has at most
+MAX_WARNINGS: Final = 50
+#: of each warning
+MAX_WARNING_CHARACTERS: Final = 500
 
 
 class ParsedPackage(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +38,8 @@ class ParsedPackage(msgspec.Struct, frozen=True, kw_only=True):
     code: tuple[str, ...]
     artifacts: tuple[Artifact, ...]
     signature: PackageSignature | None
+    #: what it does not conform to, and the onboarding tolerates
+    warnings: Warnings = ()
 
 
 class PackageReader:
@@ -66,7 +76,9 @@ class PackageReader:
             inner.unlink(missing_ok=True)
         signature = self._signatures.verify_tree(tree, unpacked) or signature
         self._signatures.check_required(signature)
-        vnfd = descriptor.read(tree, unpacked.entry_definitions, self._limits)
+        vnfd, warnings = descriptor.read(
+            tree, unpacked.entry_definitions, self._limits
+        )
         vnfd = code_files.with_listed(vnfd, unpacked.artifacts)
         vnfd = msgspec.structs.replace(
             vnfd, tree_digest=tree_digest.compute(tree)
@@ -76,6 +88,7 @@ class PackageReader:
             code=code_files.find_code(vnfd, tree),
             artifacts=unpacked.artifacts,
             signature=signature,
+            warnings=_bounded(warnings),
         )
 
     def _unpack(
@@ -89,3 +102,12 @@ class PackageReader:
         return signature, csar.unpack(
             inner, tree, self._limits, archive.stat().st_size
         )
+
+
+def _bounded(warnings: Iterable[str]) -> Warnings:
+    """Return each warning once, and not too many."""
+    different = [w[:MAX_WARNING_CHARACTERS] for w in dict.fromkeys(warnings)]
+    if len(different) <= MAX_WARNINGS:
+        return tuple(different)
+    rest = len(different) - MAX_WARNINGS + 1
+    return (*different[: MAX_WARNINGS - 1], f"and {rest} more warnings")

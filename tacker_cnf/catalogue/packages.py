@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 from oslo_config import cfg
+from oslo_log import log
 
 from tacker_cnf import disk_space, errors
 from tacker_cnf.catalogue import content
@@ -32,6 +33,8 @@ from tacker_cnf.sol.vnf_package import (
 )
 from tacker_cnf.vnfd.csar import Artifact
 from tacker_cnf.vnfd.model import Vnfd
+
+LOG = log.getLogger(__name__)
 
 #: number of parsed VNFDs that a process caches
 VNFD_CACHE_SIZE: Final = 256
@@ -246,6 +249,12 @@ class Packages:
                 f"Another VNF package contains the VNFD {content.vnfd_id} "
                 "already."
             ) from None
+        for warning in content.onboarding_warnings or ():
+            LOG.warning(
+                "VNF package does not conform: package_id=%s warning=%s",
+                package_id,
+                warning,
+            )
 
     def unpacked(self, vnfd_id: str, project_id: str) -> UnpackedPackage:
         """Return an onboarded package that a project may use, by its VNFD id,
@@ -347,6 +356,7 @@ def _content_row(
         package_security_option=signature.option if signature else None,
         signing_certificate=signature.certificate if signature else None,
         additional_artifacts=tuple(_artifact_infos(parsed.artifacts)),
+        onboarding_warnings=parsed.warnings,
         vnfd=msgspec.json.encode(vnfd).decode(),
     )
 

@@ -146,6 +146,10 @@ class VnfPackage(Shareable, Base):
     additional_artifacts: orm.Mapped[
         tuple[VnfPackageArtifactInfo, ...] | None
     ] = orm.mapped_column(SolJson(tuple[VnfPackageArtifactInfo, ...]))
+    #: what it does not conform to, and the onboarding tolerated
+    onboarding_warnings: orm.Mapped[tuple[str, ...] | None] = (
+        orm.mapped_column(SolJson(tuple[str, ...]))
+    )
     #: the parsed VNFD (vnfd.descriptor.Vnfd), read once at onboarding
     vnfd: orm.Mapped[str | None] = orm.mapped_column(LONG_TEXT)
 

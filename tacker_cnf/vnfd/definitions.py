@@ -9,7 +9,7 @@ from typing import Final
 from tacker_cnf import errors
 from tacker_cnf.vnfd import bounded_yaml
 from tacker_cnf.vnfd.limits import Limits
-from tacker_cnf.vnfd.values import Budget, Value
+from tacker_cnf.vnfd.values import Budget, Value, Warnings
 
 #: the folder of a package's definitions files
 FOLDER: Final = "Definitions"
@@ -81,9 +81,29 @@ def path_of(reference: Value) -> str:
     written = reference.text()
     folder = posixpath.dirname(reference.file)
     path = posixpath.normpath(posixpath.join(folder, written))
-    if path.startswith(("../", "/")) or path == ".." or "\0" in path:
+    if _is_outside(path):
         raise reference.fault(f"{written!r:.200} is outside of the package")
     return path
+
+
+def find_file(tree: Path, reference: Value) -> tuple[str | None, Warnings]:
+    """Find the file that a reference names, relative to its definitions file,
+    or else to the root of the package.
+
+    :raises InvalidPackage: it is outside of the package
+    """
+    path = path_of(reference)
+    if is_file(tree, path):
+        return path, ()
+    from_root = posixpath.normpath(reference.text())
+    if _is_outside(from_root) or not is_file(tree, from_root):
+        return None, ()
+    what = f"there is no file {path}: {from_root} is used"
+    return from_root, (reference.warning(what),)
+
+
+def _is_outside(path: str) -> bool:
+    return path.startswith(("../", "/")) or path == ".." or "\0" in path
 
 
 def _collect(collected: dict[str, Value], section: Value) -> None:

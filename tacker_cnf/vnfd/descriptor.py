@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-
-from oslo_log import log
+from typing import NamedTuple
 
 from tacker_cnf import errors
 from tacker_cnf.vnfd import (
@@ -31,8 +30,7 @@ from tacker_cnf.vnfd.model import (
     Vnfd,
 )
 from tacker_cnf.vnfd.topology import NodeTemplate, Topology
-
-LOG = log.getLogger(__name__)
+from tacker_cnf.vnfd.values import Warnings
 
 __all__ = [
     "AffinityRule",
@@ -41,6 +39,7 @@ __all__ = [
     "Flavour",
     "LcmDefaults",
     "Level",
+    "ReadVnfd",
     "SoftwareImage",
     "Vdu",
     "VirtualLink",
@@ -50,11 +49,18 @@ __all__ = [
 ]
 
 
+class ReadVnfd(NamedTuple):
+    """A VNFD as it was read, and what the onboarding tolerates in it."""
+
+    vnfd: Vnfd
+    warnings: Warnings
+
+
 def read(
     tree: Path,
     entry_definitions: str,
     limits: Limits | None = None,
-) -> Vnfd:
+) -> ReadVnfd:
     """Read the VNFD of an unpacked package.
 
     :raises InvalidPackage: the VNFD is invalid or not supported; the message
@@ -62,16 +68,16 @@ def read(
     """
     reader = Reader(tree, limits or Limits())
     definitions = reader.read(entry_definitions)
-    flavour_topologies = _topologies(reader, definitions)
+    flavour_topologies, warnings = _topologies(reader, definitions)
     files = set(definitions.documents).union(
         *(found.definitions.documents for found in flavour_topologies.values())
     )
-    read_flavours = {
-        name: flavours.flavour_of(found, name, tree)
-        for name, found in flavour_topologies.items()
-    }
+    read_flavours = {}
+    for name, found in flavour_topologies.items():
+        read_flavours[name], more = flavours.flavour_of(found, name, tree)
+        warnings += more
     vnf = _vnf(definitions, flavour_topologies)
-    return Vnfd(
+    vnfd = Vnfd(
         flavours=read_flavours,
         default_flavour=_default_flavour(vnf, flavour_topologies),
         software_images=_images(flavour_topologies, tree),
@@ -83,11 +89,12 @@ def read(
         **identity.identity_of(vnf),
         **identity.modifiable_of(vnf),
     )
+    return ReadVnfd(vnfd, warnings)
 
 
 def _topologies(
     reader: Reader, definitions: Definitions
-) -> dict[str, Topology]:
+) -> tuple[dict[str, Topology], Warnings]:
     """Read the topology of each flavour: from imported files, and from files
     that describe further flavours and that no file imports.
 
@@ -96,17 +103,18 @@ def _topologies(
     found: dict[str, Topology] = {}
     for document in definitions.documents.values():
         _add(found, topology.read(document, definitions), definitions.entry)
-    found |= _unimported_topologies(reader, definitions, found)
+    unimported, warnings = _unimported_topologies(reader, definitions, found)
+    found |= unimported
     if not found:
         raise errors.InvalidPackage(
             f"{definitions.entry}: the VNFD has no deployment flavour",
         )
-    return found
+    return found, warnings
 
 
 def _unimported_topologies(
     reader: Reader, definitions: Definitions, found: Mapping[str, Topology]
-) -> dict[str, Topology]:
+) -> tuple[dict[str, Topology], Warnings]:
     """Read the topologies that no file imports; unreadable ones, and those of
     another VNF, are skipped.
 
@@ -114,23 +122,23 @@ def _unimported_topologies(
     """
     vnf = _find_vnf(definitions, found)
     unimported: dict[str, Topology] = {}
+    warnings: Warnings = ()
     faults: list[errors.InvalidPackage] = []
     for path in reader.unimported(definitions.entry):
         try:
             candidate = _read_unimported(reader, path, vnf)
             name = flavours.flavour_id_of(candidate, definitions.entry)
         except errors.InvalidPackage as error:
-            LOG.warning(
-                "Definitions file skipped: path=%s error=%s", path, error
-            )
+            warnings += (f"no file imports {path}, which is ignored: {error}",)
             faults.append(error)
             continue
-        if name not in found:
+        if name is not None and name not in found:
             _add(unimported, candidate, definitions.entry)
+            warnings += (f"no file imports {path}, of flavour {name}",)
             vnf = vnf or _find_vnf(definitions, unimported)
     if faults and not found and not unimported:
         raise faults[0]
-    return unimported
+    return unimported, warnings
 
 
 def _read_unimported(

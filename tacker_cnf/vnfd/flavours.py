@@ -6,7 +6,7 @@ from typing import Final
 from tacker_cnf.vnfd import additional_parameters, nodes, policies, scripts
 from tacker_cnf.vnfd.model import Flavour, LcmDefaults
 from tacker_cnf.vnfd.topology import NodeTemplate, Topology
-from tacker_cnf.vnfd.values import Value
+from tacker_cnf.vnfd.values import Value, Warnings
 
 VNF_TYPE: Final = "tosca.nodes.nfv.VNF"
 
@@ -59,17 +59,25 @@ def can_substitute(topology: Topology, kind: str) -> bool:
     return topology.definitions.is_a("node_types", own, kind)
 
 
-def flavour_of(topology: Topology, name: str, tree: Path) -> Flavour:
+def flavour_of(
+    topology: Topology, name: str, tree: Path
+) -> tuple[Flavour, Warnings]:
     """Read a flavour.
 
     :raises InvalidPackage: an element is missing, or elements contradict
     """
     vdus = nodes.vdus_of(topology)
-    aspects = policies.aspects_of(topology, vdus)
-    levels, default_level = policies.levels_of(topology, vdus, aspects)
-    external = nodes.external_connection_points_of(topology)
+    aspects, of_aspects = policies.aspects_of(topology, vdus)
+    levels, default_level, of_levels = policies.levels_of(
+        topology, vdus, aspects
+    )
+    initial_deltas, of_deltas = policies.initial_deltas_of(topology, vdus)
+    external, of_points = nodes.external_connection_points_of(topology)
     vnf = vnf_of(topology)
-    return Flavour(
+    found_scripts, of_scripts = (
+        scripts.scripts_of(vnf, tree) if vnf else ({}, ())
+    )
+    flavour = Flavour(
         id=name,
         description=_description(topology, vnf),
         vdus=vdus,
@@ -78,14 +86,23 @@ def flavour_of(topology: Topology, name: str, tree: Path) -> Flavour:
         connection_points=nodes.connection_points_of(topology, external),
         external_connection_points=external,
         aspects=aspects,
-        initial_deltas=policies.initial_deltas_of(topology, vdus),
+        initial_deltas=initial_deltas,
         levels=levels,
         default_level=default_level,
-        scripts=scripts.scripts_of(vnf, tree) if vnf else {},
+        scripts=found_scripts,
         parameters=additional_parameters.names_of(vnf) if vnf else (),
         affinity_rules=policies.affinity_rules_of(topology),
         placement_groups=policies.placement_groups_of(topology),
         lcm_defaults=_lcm_defaults(vnf) if vnf else LcmDefaults(),
+    )
+    undefined = policies.check_defined_deltas(topology, flavour)
+    return flavour, (
+        *of_points,
+        *of_scripts,
+        *of_aspects,
+        *undefined,
+        *of_deltas,
+        *of_levels,
     )
 
 

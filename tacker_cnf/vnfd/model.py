@@ -88,6 +88,22 @@ class Aspect(Part):
     #: vdu -> delta -> number of instances
     deltas: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
 
+    @property
+    def defined_deltas(self) -> frozenset[str]:
+        return frozenset(
+            delta for of_vdu in self.deltas.values() for delta in of_vdu
+        )
+
+    @property
+    def undefined_deltas(self) -> tuple[str, ...]:
+        """The deltas of steps that no VDU has, if VDUs have any."""
+        defined = self.defined_deltas
+        return tuple(
+            delta
+            for delta in self.step_deltas
+            if defined and delta not in defined
+        )
+
 
 class Level(Part):
     """One entry of tosca.policies.nfv.InstantiationLevels."""

@@ -13,7 +13,7 @@ from tacker_cnf.vnfd.model import (
     VirtualStorage,
 )
 from tacker_cnf.vnfd.topology import NodeTemplate, Topology
-from tacker_cnf.vnfd.values import Value
+from tacker_cnf.vnfd.values import Value, Warnings
 
 VDU_TYPES: Final = (
     "tosca.nodes.nfv.Vdu.Compute",
@@ -78,11 +78,12 @@ def connection_points_of(
     }
 
 
-def external_connection_points_of(topology: Topology) -> dict[str, str]:
+def external_connection_points_of(
+    topology: Topology,
+) -> tuple[dict[str, str], Warnings]:
     """Return the connection points that fulfil a requirement of the VNF, with
-    that requirement.
-
-    :raises InvalidPackage: a mapping names an unknown node
+    that requirement. One that names an unknown node is ignored: requests
+    cannot name that node.
     """
     mappings = topology.document.get(
         "topology_template",
@@ -90,13 +91,17 @@ def external_connection_points_of(topology: Topology) -> dict[str, str]:
         "requirements",
     )
     found = {}
+    warnings: Warnings = ()
     for requirement, value in mappings.named_values():
         pair = value.get("mapping") if isinstance(value.raw, dict) else value
         for target in pair.items()[:1]:
-            if target.text() not in topology.nodes:
-                raise target.fault(f"there is no node {target.text()}")
-            found[target.text()] = requirement
-    return found
+            if target.text() in topology.nodes:
+                found[target.text()] = requirement
+            else:
+                what = f"there is no node {target.text()}"
+                ignored = f"{what}: {requirement} is ignored"
+                warnings += (target.warning(ignored),)
+    return found, warnings
 
 
 def software_images_of(topology: Topology, tree: Path) -> list[SoftwareImage]:

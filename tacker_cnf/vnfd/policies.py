@@ -1,12 +1,13 @@
 """Read the policies of a flavour: aspects, deltas, levels, affinity."""
 
 import collections
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Final
 
-from tacker_cnf.vnfd.model import AffinityRule, Aspect, Level, Vdu
+from tacker_cnf.vnfd import scaling
+from tacker_cnf.vnfd.model import AffinityRule, Aspect, Flavour, Level, Vdu
 from tacker_cnf.vnfd.topology import Policy, Topology
-from tacker_cnf.vnfd.values import Value
+from tacker_cnf.vnfd.values import Value, Warnings
 
 PREFIX: Final = "tosca.policies.nfv."
 RULES: Final[Mapping[str, str]] = {
@@ -19,44 +20,68 @@ MAX_NUMBER: Final = 1_000_000
 Vdus = Mapping[str, Vdu]
 
 
-def aspects_of(topology: Topology, vdus: Vdus) -> dict[str, Aspect]:
-    policies = topology.policies(PREFIX + "ScalingAspects")
-    section = (
-        _single_policy(policies).get("aspects")
-        if policies
-        else Value(None, "")
-    )
-    written = section.entries()
-    deltas = _deltas(topology, vdus, written)
-    return {
-        name: _aspect(name, value, deltas[name])
-        for name, value in written.items()
-    }
+def aspects_of(
+    topology: Topology, vdus: Vdus
+) -> tuple[dict[str, Aspect], Warnings]:
+    written = _written_aspects(topology)
+    deltas, warnings = _deltas(topology, vdus, written)
+    aspects = {}
+    for name, value in written.items():
+        aspects[name] = _aspect(name, value, deltas[name])
+        warnings += _unused_deltas(value, aspects[name])
+    return aspects, warnings
 
 
-def initial_deltas_of(topology: Topology, vdus: Vdus) -> dict[str, int]:
+def check_defined_deltas(topology: Topology, flavour: Flavour) -> Warnings:
+    """Check that the deltas of steps are defined. Without them an aspect
+    cannot be scaled, which matters to nothing else if all levels have its
+    VDUs' counts at scale level 0.
+
+    :raises InvalidPackage: a level has other counts
+    """
+    warnings = []
+    smallest = scaling.counts_at(flavour, {})
+    for name, value in _written_aspects(topology).items():
+        aspect = flavour.aspects[name]
+        if not aspect.undefined_deltas:
+            continue
+        steps = value.get("step_deltas")
+        what = f"the delta {aspect.undefined_deltas[0]} is not defined"
+        for level in flavour.levels:
+            counts = scaling.counts_of_level(flavour, level)
+            if any(counts[vdu] != smallest[vdu] for vdu in aspect.deltas):
+                raise steps.fault(what)
+        warnings.append(steps.warning(f"{what}: {name} cannot be scaled"))
+    return tuple(warnings)
+
+
+def initial_deltas_of(
+    topology: Topology, vdus: Vdus
+) -> tuple[dict[str, int], Warnings]:
     found: dict[str, int] = {}
+    warnings: Warnings = ()
     for policy in topology.policies(PREFIX + "VduInitialDelta"):
         value = policy.properties.get("initial_delta", "number_of_instances")
         for target, vdu in _targets(policy, vdus):
             if vdu.id in found:
                 raise target.fault(f"{vdu.id} has two initial deltas")
-            found[vdu.id] = _count_in_profile(value, vdu)
-    return found
+            found[vdu.id] = _number(value)
+            warnings += _outside_profile(value, vdu)
+    return found, warnings
 
 
 def levels_of(
     topology: Topology,
     vdus: Vdus,
     aspects: Mapping[str, Aspect],
-) -> tuple[dict[str, Level], str | None]:
+) -> tuple[dict[str, Level], str | None, Warnings]:
     """Return the instantiation levels, and the default level."""
     policies = topology.policies(PREFIX + "InstantiationLevels")
     properties = _single_policy(policies) if policies else Value(None, "")
     written = properties.get("levels").entries()
     if policies and not written:
         raise properties.fault("there are no levels")
-    counts = _counts(topology, vdus, written)
+    counts, warnings = _counts(topology, vdus, written)
     levels = {
         name: Level(
             id=name,
@@ -66,7 +91,8 @@ def levels_of(
         )
         for name, value in written.items()
     }
-    return levels, _default_level(properties, levels)
+    default, no_default = _default_level(properties, levels)
+    return levels, default, warnings + no_default
 
 
 def affinity_rules_of(topology: Topology) -> tuple[AffinityRule, ...]:
@@ -96,6 +122,13 @@ def placement_groups_of(topology: Topology) -> dict[str, tuple[str, ...]]:
     }
 
 
+def _written_aspects(topology: Topology) -> dict[str, Value]:
+    policies = topology.policies(PREFIX + "ScalingAspects")
+    return (
+        _single_policy(policies).get("aspects").entries() if policies else {}
+    )
+
+
 def _aspect(
     name: str,
     value: Value,
@@ -121,31 +154,47 @@ def _step_deltas(
     step_names = steps.texts()
     if not step_names and len(defined_deltas) > 1:
         raise steps.fault("several deltas exist, and no step names one")
-    missing = (
-        sorted(set(step_names) - defined_deltas) if defined_deltas else []
-    )
-    if missing:
-        raise steps.fault(f"the delta {missing[0]} is not defined")
-    unused = sorted(defined_deltas - set(step_names)) if step_names else []
-    if unused:
-        raise steps.fault(f"no step uses the delta {unused[0]}")
     return step_names or tuple(defined_deltas)
+
+
+def _unused_deltas(value: Value, aspect: Aspect) -> Warnings:
+    unused = sorted(aspect.defined_deltas - set(aspect.step_deltas))
+    return tuple(
+        value.get("step_deltas").warning(f"no step uses the delta {delta}")
+        for delta in unused
+    )
 
 
 def _deltas(
     topology: Topology,
     vdus: Vdus,
-    aspects: Container[str],
-) -> dict[str, dict[str, dict[str, int]]]:
-    """Return aspect -> vdu -> delta -> number of instances."""
+    aspects: Collection[str],
+) -> tuple[dict[str, dict[str, dict[str, int]]], Warnings]:
+    """Return aspect -> vdu -> delta -> number of instances.
+
+    Deltas of an aspect that does not exist are ignored if all aspects have
+    deltas; otherwise its name may be the misspelt one of an aspect without.
+
+    :raises InvalidPackage: an aspect does not exist, or deltas are repeated
+    """
     found: dict[str, dict[str, dict[str, int]]] = collections.defaultdict(dict)
+    unknown = []
     for policy in topology.policies(PREFIX + "VduScalingAspectDeltas"):
-        aspect = _check_defined(policy.properties.get("aspect"), aspects)
+        named = policy.properties.get("aspect")
+        aspect = named.text()
+        if aspect not in aspects:
+            unknown.append(named)
         for target, vdu in _targets(policy, vdus):
             if vdu.id in found[aspect]:
                 raise target.fault(f"{vdu.id} has deltas of {aspect} already")
             found[aspect][vdu.id] = _deltas_of(policy)
-    return found
+    what = "there is no scaling aspect {} in this flavour"
+    if unknown and any(name not in found for name in aspects):
+        raise unknown[0].fault(what.format(unknown[0].text()))
+    return found, tuple(
+        value.warning(f"{what.format(value.text())}: its deltas are ignored")
+        for value in unknown
+    )
 
 
 def _deltas_of(policy: Policy) -> dict[str, int]:
@@ -162,20 +211,28 @@ def _counts(
     topology: Topology,
     vdus: Vdus,
     levels: Container[str],
-) -> dict[str, dict[str, int]]:
+) -> tuple[dict[str, dict[str, int]], Warnings]:
     """Return level -> vdu -> number of instances."""
     found: dict[str, dict[str, int]] = collections.defaultdict(dict)
+    warnings: Warnings = ()
     for policy in topology.policies(PREFIX + "VduInstantiationLevels"):
         written = policy.properties.get("levels").entries()
         for target, vdu in _targets(policy, vdus):
             for name, value in written.items():
                 if name not in levels:
                     raise value.fault(f"there is no level {name}")
-                if vdu.id in found[name]:
-                    raise target.fault(f"{vdu.id} has a count of {name} twice")
                 count = value.get("number_of_instances")
-                found[name][vdu.id] = _count_in_profile(count, vdu)
-    return found
+                number = _number(count)
+                if vdu.id in found[name]:
+                    used = found[name][vdu.id]
+                    what = f"{vdu.id} has a count of {name} twice"
+                    warnings += (
+                        target.warning(f"{what}: the first, {used}, is used"),
+                    )
+                    continue
+                found[name][vdu.id] = number
+                warnings += _outside_profile(count, vdu)
+    return found, warnings
 
 
 def _scale_levels(
@@ -197,13 +254,15 @@ def _scale_levels(
 def _default_level(
     properties: Value,
     levels: Mapping[str, Level],
-) -> str | None:
+) -> tuple[str | None, Warnings]:
     default = properties.get("default_level")
     if not default.absent:
-        return _check_defined(default, levels)
+        return _check_defined(default, levels), ()
     if len(levels) > 1:
-        raise default.fault("of several levels one must be the default")
-    return next(iter(levels), None)
+        what = "of several levels one has to be the default"
+        ignored = f"{what}: requests have to name a level"
+        return None, (default.warning(ignored),)
+    return next(iter(levels), None), ()
 
 
 def _single_policy(policies: list[Policy]) -> Value:
@@ -221,14 +280,16 @@ def _targets(policy: Policy, vdus: Vdus) -> Iterator[tuple[Value, Vdu]]:
         yield target, vdus[target.text()]
 
 
-def _count_in_profile(value: Value, vdu: Vdu) -> int:
+def _outside_profile(value: Value, vdu: Vdu) -> Warnings:
     count = value.count()
-    if not vdu.min_instances <= count <= vdu.max_instances:
-        raise value.fault(
+    if vdu.min_instances <= count <= vdu.max_instances:
+        return ()
+    return (
+        value.warning(
             f"{count} is not within {vdu.min_instances} to"
-            f" {vdu.max_instances}, the vdu_profile of {vdu.id}",
-        )
-    return count
+            f" {vdu.max_instances}, the vdu_profile of {vdu.id}"
+        ),
+    )
 
 
 def _number(value: Value) -> int:

@@ -66,9 +66,10 @@ def step(
     """Return by how much each VDU's count changes; steps < 0 scale in.
 
     :raises UnknownAspect: the flavour has no such aspect
+    :raises NotScalable: the VNFD does not define a delta of the aspect
     :raises ScaleOutOfRange: the level would leave 0 to max_scale_level
     """
-    aspect = _aspect(flavour, aspect_id)
+    aspect = _scalable_aspect(flavour, aspect_id)
     to_level = from_level + steps
     if not 0 <= to_level <= aspect.max_scale_level:
         raise errors.ScaleOutOfRange(
@@ -89,12 +90,13 @@ def counts_of_aspects(
     scale.
 
     :raises UnknownAspect: the flavour has no such aspect
+    :raises NotScalable: the VNFD does not define a delta of an aspect
     :raises ScaleOutOfRange: the level of an aspect is above its maximum
     """
     counts = counts_at(flavour, levels)
     found = {}
     for aspect_id in aspect_ids:
-        aspect = _aspect(flavour, aspect_id)
+        aspect = _scalable_aspect(flavour, aspect_id)
         if levels[aspect_id] > aspect.max_scale_level:
             raise errors.ScaleOutOfRange(
                 f"Scale level {levels[aspect_id]} of aspect {aspect_id} is "
@@ -194,14 +196,19 @@ def _delta(aspect: Aspect, vdu: str, step: int) -> int:
 def _base(flavour: Flavour, vdu: str) -> int:
     """Return the count at scale level 0 of all aspects.
 
-    It is the initial delta; without one it follows from the default level,
-    or else is the minimum.
+    It is the initial delta; without one it follows from the default level, or
+    else the first one that has a count, or else is the minimum.
     """
     if vdu in flavour.initial_deltas:
         return flavour.initial_deltas[vdu]
-    level = _level(flavour, None)
-    if vdu in level.counts:
-        return max(0, level.counts[vdu] - _added_at_level(flavour, vdu, level))
+    for level in (
+        [flavour.levels[flavour.default_level]]
+        if flavour.default_level is not None
+        else flavour.levels.values()
+    ):
+        if vdu in level.counts:
+            added = _added_at_level(flavour, vdu, level)
+            return max(0, level.counts[vdu] - added)
     return flavour.vdus[vdu].min_instances
 
 
@@ -224,9 +231,25 @@ def _aspect(flavour: Flavour, aspect_id: str) -> Aspect:
     return flavour.aspects[aspect_id]
 
 
+def _scalable_aspect(flavour: Flavour, aspect_id: str) -> Aspect:
+    aspect = _aspect(flavour, aspect_id)
+    if aspect.undefined_deltas:
+        raise errors.NotScalable(
+            f"Aspect {aspect_id} cannot be scaled: the VNFD does not define"
+            f" its delta {aspect.undefined_deltas[0]}."
+        )
+    return aspect
+
+
 def _level(flavour: Flavour, level_id: str | None) -> Level:
     requested_id = flavour.default_level if level_id is None else level_id
     if requested_id is None:
+        if flavour.levels:
+            raise errors.UnknownLevel(
+                "instantiationLevelId is required: flavour"
+                f" {flavour.id} has no default level; it has"
+                f" {', '.join(flavour.levels)}."
+            )
         return Level(id="")
     if requested_id not in flavour.levels:
         level_ids = ", ".join(flavour.levels) or "none"

@@ -6,7 +6,7 @@ from typing import Final
 
 from tacker_cnf.vnfd import definitions, script_source
 from tacker_cnf.vnfd.topology import ArtifactDefinition, NodeTemplate
-from tacker_cnf.vnfd.values import Value
+from tacker_cnf.vnfd.values import Value, Warnings
 
 INTERFACE: Final = "Vnflcm"
 INTERFACE_TYPE: Final = "tosca.interfaces.nfv.Vnflcm"
@@ -35,7 +35,9 @@ OPERATIONS: Final = tuple(
 )
 
 
-def scripts_of(vnf: NodeTemplate, tree: Path) -> dict[str, str]:
+def scripts_of(
+    vnf: NodeTemplate, tree: Path
+) -> tuple[dict[str, str], Warnings]:
     """Return operation -> path of its script.
 
     :raises InvalidPackage: an artifact or its file is missing, or there is
@@ -43,17 +45,20 @@ def scripts_of(vnf: NodeTemplate, tree: Path) -> dict[str, str]:
     """
     artifacts = vnf.artifacts()
     found: dict[str, str | None] = {}
+    warnings: Warnings = ()
     for holder in (vnf.value, *vnf.type_definitions()):
         for name, interface in holder.get("interfaces").entries().items():
             if not is_lifecycle(vnf, name, interface):
                 continue
             for operation, value in operations(interface).items():
                 if operation not in found:
-                    found[operation] = _script(value, artifacts, tree)
+                    found[operation], more = _script(value, artifacts, tree)
+                    warnings += more
                 if path := found[operation]:
                     _check_name(operation, value)
                     _check_entry(value, tree, path)
-    return {name: path for name, path in found.items() if path is not None}
+    scripts = {name: path for name, path in found.items() if path is not None}
+    return scripts, warnings
 
 
 def _check_name(operation: str, value: Value) -> None:
@@ -110,7 +115,7 @@ def _script(
     operation: Value,
     artifacts: dict[str, ArtifactDefinition],
     tree: Path,
-) -> str | None:
+) -> tuple[str | None, Warnings]:
     implementation = operation
     if isinstance(operation.raw, dict):
         implementation = operation.get("implementation")
@@ -119,14 +124,15 @@ def _script(
     if isinstance(implementation.raw, dict):
         return ArtifactDefinition("", implementation.get("file")).path(tree)
     if implementation.absent or implementation.raw == []:
-        return None
+        return None, ()
     name = implementation.text()
     if name in artifacts:
         return artifacts[name].path(tree)
-    path = definitions.path_of(implementation)
-    if not definitions.is_file(tree, path):
+    path, warnings = definitions.find_file(tree, implementation)
+    if path is None:
+        wanted = definitions.path_of(implementation)
         raise implementation.fault(
             f"the node has no artifact {name!r:.100}, and the package has no"
-            f" file {path:.200}"
+            f" file {wanted:.200}"
         )
-    return path
+    return path, warnings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tacker_cnf.vnfd import definitions
 from tacker_cnf.vnfd.definitions import Definitions
-from tacker_cnf.vnfd.values import Value
+from tacker_cnf.vnfd.values import Value, Warnings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,17 +16,18 @@ class ArtifactDefinition:
     kind: str
     reference: Value
 
-    def path(self, tree: Path) -> str:
+    def path(self, tree: Path) -> tuple[str, Warnings]:
         """Return its path in the tree.
 
         :raises InvalidPackage: the file is missing
         """
-        path = definitions.path_of(self.reference)
-        if not definitions.is_file(tree, path):
+        path, warnings = definitions.find_file(tree, self.reference)
+        if path is None:
             raise self.reference.fault(
-                f"the file {path} is not in the package",
+                f"the file {definitions.path_of(self.reference)} is not in the"
+                " package",
             )
-        return path
+        return path, warnings
 
 
 @dataclasses.dataclass(frozen=True)

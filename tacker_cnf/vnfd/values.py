@@ -45,6 +45,10 @@ TYPE_NAMES: Final[Mapping[type, str]] = {
     type(None): "nothing",
 }
 
+#: what a package does not conform to and the onboarding tolerates, each with
+#: its place
+Warnings = tuple[str, ...]
+
 
 class Budget:
     """The number of reads left.
@@ -83,8 +87,12 @@ class Value:
         return self.raw is None
 
     def fault(self, what: str) -> errors.InvalidPackage:
+        return errors.InvalidPackage(self.warning(what))
+
+    def warning(self, what: str) -> str:
+        """Return a message with the file and path of the value."""
         where = f"{self.file}: {self.path}" if self.path else self.file
-        return errors.InvalidPackage(f"{where}: {what}")
+        return f"{where}: {what}"
 
     def get(self, *keys: str) -> "Value":
         """Return the value at a path of maps; a missing one is absent."""

@@ -84,7 +84,7 @@ class UserDataCase(testtools.TestCase):
         root = Path(self.useFixture(fixtures.TempDir()).path)
         self.folder = root / "tree"
         opened = csar.unpack(build.build(SAMPLE, root / "a.csar"), self.folder)
-        vnfd = descriptor.read(self.folder, opened.entry_definitions)
+        vnfd = descriptor.read(self.folder, opened.entry_definitions).vnfd
         vnfd = code_files.with_listed(vnfd, opened.artifacts)
         self.package = UnpackedPackage(
             content_id="x", path=self.folder, vnfd=vnfd

@@ -1,8 +1,6 @@
 import copy
 from typing import Any
 
-import fixtures
-
 from tacker_cnf import errors
 from tacker_cnf.vnfd import descriptor
 from tacker_cnf.vnfd.limits import Limits
@@ -230,6 +228,13 @@ class TestUnimported(DescriptorTest):
         found = self.read(files)
         self.assertEqual({"simple", "large"}, set(found.flavours))
         self.assertIn("Definitions/large.yml", found.files)
+        self.assertEqual(
+            (
+                "no file imports Definitions/large.yml, of flavour large",
+                f"no file imports {SIMPLE}, of flavour simple",
+            ),
+            self.warnings(files),
+        )
 
     def test_unimported_files_in_definitions_with_an_entry_at_the_root(
         self,
@@ -238,7 +243,7 @@ class TestUnimported(DescriptorTest):
         files["top.yaml"] = files.pop(ENTRY)
         imports = files["top.yaml"]["imports"]
         imports[imports.index("types.yaml")] = "Definitions/types.yaml"
-        found = descriptor.read(self.tree(files), "top.yaml")
+        found = descriptor.read(self.tree(files), "top.yaml").vnfd
         self.assertEqual({"simple"}, set(found.flavours))
 
     def test_files_without_a_flavour_are_ignored(self) -> None:
@@ -246,14 +251,12 @@ class TestUnimported(DescriptorTest):
         files["Definitions/copy.yaml"] = copy.deepcopy(files[SIMPLE])
         files["Definitions/none.yaml"] = {"imports": ["missing.yaml"]}
         files["Definitions/broken.yaml"] = "substitution_mappings: {"
-        logged = self.useFixture(fixtures.FakeLogger())
         found = self.read(files)
-        self.assertNotIn("none.yaml", logged.output)
+        self.assertEqual((), self.warnings(files))
         self.assertEqual({"simple"}, set(found.flavours))
         self.assertEqual({ENTRY, SIMPLE, TYPES}, set(found.files))
 
     def test_unreadable_files_are_skipped(self) -> None:
-        logged = self.useFixture(fixtures.FakeLogger())
         mappings = "substitution_mappings"
         for name, content in (
             ("list", f"- {mappings}"),
@@ -274,18 +277,19 @@ class TestUnimported(DescriptorTest):
             files["Definitions/z.yaml"] = self.flavour("last")
             found = self.read(files)
             self.assertEqual({"simple", "last"}, set(found.flavours), name)
+            warnings = " ".join(self.warnings(files))
             if name not in {"list", "text"}:
-                self.assertIn(f"{name}.yaml", logged.output)
+                self.assertIn(f"{name}.yaml, which is ignored", warnings)
 
     def test_flavours_of_another_vnf_are_skipped(self) -> None:
-        logged = self.useFixture(fixtures.FakeLogger())
         files = vnfd_files()
         files["Definitions/other.yaml"] = self.flavour("other")
         changed(files, f"{TYPES}|node_types|other.VNF", {})
         path = "Definitions/other.yaml|topology_template|substitution_mappings"
         changed(files, f"{path}|node_type", "other.VNF")
         self.assertEqual({"simple"}, set(self.read(files).flavours))
-        self.assertIn("other.yaml: not of vendor.VNF", logged.output)
+        (warning,) = self.warnings(files)
+        self.assertIn("other.yaml: not of vendor.VNF", warning)
         derived = {"derived_from": "vendor.VNF"}
         changed(files, f"{TYPES}|node_types|other.VNF", derived)
         self.assertEqual({"simple", "other"}, set(self.read(files).flavours))

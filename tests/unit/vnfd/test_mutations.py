@@ -155,7 +155,7 @@ class TestMutations(testtools.TestCase):
                     dict.fromkeys(right, "")
                     | {name: files.get(name) for name in right},
                 )
-                base.encode(descriptor.read(tree, ENTRY, SMALL))
+                base.encode(descriptor.read(tree, ENTRY, SMALL).vnfd)
                 outcomes.append(True)
             except errors.InvalidPackage as error:
                 self.assertNotEqual("", str(error))

@@ -10,7 +10,6 @@ from tests.unit.vnfd.packages import changed, vnfd_files
 from tests.unit.vnfd.testcases import (
     NODES,
     SIMPLE,
-    TOPOLOGY,
     TYPES,
     DescriptorTest,
 )
@@ -405,15 +404,6 @@ class TestNodes(DescriptorTest):
                 f"{SIMPLE}: topology_template.node_templates.{expected}",
                 self.refused(changed(vnfd_files(), f"{NODES}|{path}", value)),
             )
-
-    def test_a_mapping_to_an_unknown_node_is_rejected(self) -> None:
-        path = f"{TOPOLOGY}|substitution_mappings|requirements"
-        files = changed(vnfd_files(), path, {"ext": ["CP9", "virtual_link"]})
-        self.assertEqual(
-            f"{SIMPLE}: topology_template.substitution_mappings.requirements"
-            ".ext.0: there is no node CP9",
-            self.refused(files),
-        )
 
     def test_a_type_that_derives_from_itself_is_rejected(self) -> None:
         for chain in (["a"], ["a", "b", "c"]):

@@ -143,11 +143,6 @@ class TestPolicies(DescriptorTest):
                 f"{web}.step_deltas: the delta two is not defined",
             ),
             (
-                f"{DELTAS}|properties|deltas|two",
-                count(1),
-                f"{web}.step_deltas: no step uses the delta two",
-            ),
-            (
                 f"{POLICIES}|5",
                 {"again": policy("ScalingAspects")},
                 "again: the flavour has this policy twice",
@@ -183,27 +178,6 @@ class TestPolicies(DescriptorTest):
                 ),
             ),
             (
-                f"{INITIAL}|properties|initial_delta",
-                count(9),
-                (
-                    "initial.properties.initial_delta.number_of_instances: 9 is not"
-                    " within 1 to 5, the vdu_profile of VDU1"
-                ),
-            ),
-            (
-                f"{INITIAL}|properties|initial_delta",
-                count(0),
-                (
-                    "initial.properties.initial_delta.number_of_instances: 0 is not"
-                    " within 1 to 5, the vdu_profile of VDU1"
-                ),
-            ),
-            (
-                f"{DELTAS}|properties|aspect",
-                "missing",
-                "deltas.properties.aspect: there is no missing in this flavour",
-            ),
-            (
                 f"{DELTAS}|properties|aspect",
                 None,
                 "deltas.properties.aspect: a text is expected, not nothing",
@@ -232,14 +206,6 @@ class TestPolicies(DescriptorTest):
                 f"{LEVELS}|properties|levels",
                 {},
                 "levels.properties: there are no levels",
-            ),
-            (
-                f"{LEVELS}|properties|default_level",
-                None,
-                (
-                    "levels.properties.default_level: of several levels one must be"
-                    " the default"
-                ),
             ),
             (
                 f"{LEVELS}|properties|default_level",
@@ -280,24 +246,11 @@ class TestPolicies(DescriptorTest):
             ),
             (
                 f"{COUNTS}|properties|levels|high",
-                count(6),
-                (
-                    "counts.properties.levels.high.number_of_instances: 6 is not"
-                    " within 1 to 5, the vdu_profile of VDU1"
-                ),
-            ),
-            (
-                f"{COUNTS}|properties|levels|high",
                 count(None),  # type: ignore[arg-type]
                 (
                     f"counts.properties.levels.high.number_of_instances: {number}"
                     " nothing"
                 ),
-            ),
-            (
-                f"{COUNTS}|targets",
-                ["VDU1", "VDU1"],
-                "counts.targets.1: VDU1 has a count of low twice",
             ),
             (
                 f"{TOGETHER}|targets",

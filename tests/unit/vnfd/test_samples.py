@@ -28,7 +28,9 @@ class SampleTest(testtools.TestCase):
     def read(self, vnfd_id: str | None = None, source: Path = CNF) -> Vnfd:
         package = build.build(source, self.root / "sample.csar", vnfd_id)
         opened = csar.unpack(package, self.root / "tree")
-        return descriptor.read(self.root / "tree", opened.entry_definitions)
+        found = descriptor.read(self.root / "tree", opened.entry_definitions)
+        self.assertEqual((), found.warnings)
+        return found.vnfd
 
 
 class TestCnf(SampleTest):

@@ -57,7 +57,11 @@ class DescriptorTest(testtools.TestCase):
         return packages.write_tree(self.root / str(self.number), files)
 
     def read(self, files: Any, limits: Limits | None = None) -> Vnfd:
-        return descriptor.read(self.tree(files), ENTRY, limits)
+        return descriptor.read(self.tree(files), ENTRY, limits).vnfd
+
+    def warnings(self, files: Any) -> tuple[str, ...]:
+        """Read a VNFD that is tolerated; return the warnings."""
+        return descriptor.read(self.tree(files), ENTRY).warnings
 
     def simple(self, path: str, value: Any) -> Flavour:
         """Read the simple flavour with one value changed."""
