@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 from oslo_config import cfg
 
+from tacker_cnf.catalogue import reference_imports
 from tacker_cnf.vnfd import (
     code_files,
     csar,
@@ -51,6 +52,7 @@ class PackageReader:
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         options = conf.catalogue
+        self._replaces = conf.scripts.replace_reference_drivers
         self._limits = Limits(
             max_unpacked_bytes=options.max_unpacked_bytes,
             max_files=options.max_files,
@@ -83,9 +85,13 @@ class PackageReader:
         vnfd = msgspec.structs.replace(
             vnfd, tree_digest=tree_digest.compute(tree)
         )
+        code = code_files.find_code(vnfd, tree)
+        warnings += reference_imports.check(
+            vnfd, code, tree, replaces=self._replaces
+        )
         return ParsedPackage(
             vnfd=vnfd,
-            code=code_files.find_code(vnfd, tree),
+            code=code,
             artifacts=unpacked.artifacts,
             signature=signature,
             warnings=_bounded(warnings),

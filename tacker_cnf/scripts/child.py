@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tacker_cnf.runtime.lease import Lease
+from tacker_cnf.scripts import compat_modules
 from tacker_cnf.scripts.pickled_output import PickledStdout
 from tacker_cnf.vnfd import script_source
 
@@ -215,6 +216,7 @@ def run_script(script: str) -> None:
     """Run a script as the main program."""
     sys.argv[:] = [script]
     sys.path[0] = str(Path(script).parent)
+    compat_modules.install(compat_modules.SCRIPT_MODULES)
     try:
         names = runpy.run_path(script, run_name="__main__")
         check_hooks_called(Path(script), names)

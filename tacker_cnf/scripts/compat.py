@@ -10,8 +10,6 @@ from typing import Final
 
 from tacker_cnf.vnfd import script_source
 
-#: package that such scripts import
-REFERENCE_PACKAGE: Final = "tacker"
 #: class name -> hook that the class has to have, and module that replaces it
 REPLACEMENTS: Final = {
     "ContainerUpdateMgmtDriver": (
@@ -27,7 +25,7 @@ def replacement_module(script: Path) -> str | None:
     """
     tree = script_source.parse(script)
     imported = {name.partition(".")[0] for name in script_source.imports(tree)}
-    if REFERENCE_PACKAGE not in imported:
+    if script_source.REFERENCE_PACKAGE not in imported:
         return None
     for name, methods in script_source.classes(tree).items():
         hook, replacement = REPLACEMENTS.get(name, ("", None))

@@ -147,8 +147,7 @@ class BuiltinUserData(UserData):
         nfv = sources.with_overrides(stack_content.nfv)
         nfv_values.check(nfv)
         template = stack_content.hot["template"]
-        for body in (sources.managed_links(), req, grant):
-            parameters.apply_ext_managed_vls(template, body, {})
+        sources.apply_ext_managed_vls(template)
         return nfv_values.full_fields(
             template, stack_content.hot["files"], nfv
         )

@@ -12,6 +12,7 @@ import traceback
 from pathlib import PurePosixPath
 from typing import Any
 
+from tacker_cnf.scripts import compat_modules
 from tacker_cnf.sol import base
 from tacker_cnf.user_data import compat, parameters
 from tacker_cnf.user_data.protocol import UserDataInput
@@ -42,7 +43,7 @@ def main() -> None:
     output_stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the package prints goes to stderr
     user_data_input = base.decode(sys.stdin.buffer.read(), UserDataInput)
-    compat.install()
+    compat_modules.install(compat.MODULES)
     try:
         with parameters.use_package(
             user_data_input.package_dir, user_data_input.vnfd

@@ -47,13 +47,13 @@ class Sources:
         """Return the VDUs that a change of package updates, and their
         storages: the VDUs in vdu_params, or all.
         """
-        nodes = self.package.get_vdu_nodes(self.flavour_id)
+        vdus = self.package.flavour(self.flavour_id).vdus
         requested = self.req.get("additionalParams") or {}
         vdu_ids = {one["vdu_id"] for one in requested.get("vdu_params") or ()}
-        vdus = [node for name, node in nodes.items() if name in vdu_ids]
-        chosen = vdus or list(nodes.values())
-        storages = (self.package.get_vdu_storages(node) for node in chosen)
-        return frozenset(node.id for node in chosen).union(*storages)
+        named = [vdu for name, vdu in vdus.items() if name in vdu_ids]
+        chosen = named or list(vdus.values())
+        storages = (vdu.storages for vdu in chosen)
+        return frozenset(vdu.id for vdu in chosen).union(*storages)
 
     def heals_all(self) -> bool:
         """Return whether a heal recreates the whole VNF."""
@@ -62,18 +62,13 @@ class Sources:
             "vnfcInstanceId"
         )
 
-    def managed_links(self) -> Json:
-        """Return extManagedVirtualLinks of the instance, as in a request."""
-        info = self.inst.get("instantiatedVnfInfo") or {}
-        return {
-            "extManagedVirtualLinks": [
-                {
-                    "vnfVirtualLinkDescId": link["vnfVirtualLinkDescId"],
-                    "resourceId": link["networkResource"]["resourceId"],
-                }
-                for link in info.get("extManagedVirtualLinkInfo", ())
-            ]
-        }
+    def apply_ext_managed_vls(self, template: Json) -> None:
+        """Replace networks in a template by the externally managed ones of
+        the instance, or else of the request or of the grant.
+        """
+        parameters.apply_ext_managed_vls_from_inst(template, self.inst)
+        parameters.apply_ext_managed_vls(template, self.req, {})
+        parameters.apply_ext_managed_vls(template, self.grant, {})
 
     def with_overrides(self, nfv: Json) -> Json:
         """Merge additionalParams.nfv of request and grant into nfv."""
@@ -339,8 +334,7 @@ def package_change_fields(
     if previous_nfv is None:
         return nfv_patch(sources, **found)
     template = hot["template"]
-    for body in (sources.managed_links(), sources.req, sources.grant):
-        parameters.apply_ext_managed_vls(template, body, {})
+    sources.apply_ext_managed_vls(template)
     nfv = sources.with_overrides(merge.patched(previous_nfv, found))
     if read_attributes is not None:
         read_values = _read_values(nfv, read_attributes)

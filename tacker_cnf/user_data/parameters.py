@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from tacker_cnf.lcm import merge
 from tacker_cnf.lcm.connectivity import REQUEST_PORT_PREFIX
 from tacker_cnf.user_data.base import Json
 from tacker_cnf.user_data.package import Package
@@ -84,13 +85,22 @@ def get_param_flavor(
 
 
 def get_param_image(
-    vdu_name: str, flavour_id: str, vnfd: Package, grant: Json
+    vdu_name: str,
+    flavour_id: str,
+    vnfd: Package,
+    grant: Json,
+    fallback_vnfd: bool = True,  # noqa: FBT002  # may be positional
 ) -> str | None:
-    """Return the image of a VDU or a storage."""
+    """Return the image of a VDU or a storage.
+
+    :param fallback_vnfd: return that in the VNFD if the grant has none
+    """
     for asset in _assets(grant, "softwareImages"):
         if asset["vnfdSoftwareImageId"] == vdu_name:
             return str(asset["vimSoftwareImageId"])
-    return vnfd.get_sw_image(flavour_id).get(vdu_name)
+    return (
+        vnfd.get_sw_image(flavour_id).get(vdu_name) if fallback_vnfd else None
+    )
 
 
 def _assets(grant: Json, kind: str) -> Iterable[Json]:
@@ -108,13 +118,22 @@ def get_param_zones(
     vdu_name: str, grant_req: Json, grant: Json
 ) -> list[str | None]:
     """Return the zone of each added VNFC of a VDU."""
-    names = {zone["id"]: zone["zoneId"] for zone in grant.get("zones", ())}
-    placed = {
-        info["resourceDefinitionId"]: names.get(info.get("zoneId"))
-        for info in grant.get("addResources", ())
-    }
     added = _computes(grant_req, "addResources", vdu_name)
-    return [placed.get(resource["id"]) for resource in added]
+    return [
+        get_param_zone_by_vnfc(resource["id"], grant) for resource in added
+    ]
+
+
+def get_param_zone_by_vnfc(res_id: str, grant: Json) -> str | None:
+    """Return the zone of an added resource.
+
+    :param res_id: its id in addResources of the grant request
+    """
+    names = {zone["id"]: zone["zoneId"] for zone in grant.get("zones", ())}
+    for info in grant.get("addResources", ()):
+        if info["resourceDefinitionId"] == res_id:
+            return names.get(info.get("zoneId"))
+    return None
 
 
 def _computes(grant_req: Json, change: str, vdu_name: str) -> list[Json]:
@@ -267,6 +286,14 @@ def _fixed_ips_of(requested: Json) -> list[Json]:
     return fixed or ([subnet] if subnet else [])
 
 
+def json_merge_patch(target: Json, patch: Json) -> Json:
+    """Apply a JSON merge patch (IETF RFC 7396) in place, and return it all."""
+    patched = merge.patched(target, patch)
+    target.clear()
+    target.update(patched)
+    return target
+
+
 def apply_ext_managed_vls(hot_dict: Json, req: Json, grant: Json) -> None:
     """Replace networks in a template by externally managed ones, and remove
     their subnets.
@@ -276,6 +303,21 @@ def apply_ext_managed_vls(hot_dict: Json, req: Json, grant: Json) -> None:
             name, network = link["vnfVirtualLinkDescId"], link["resourceId"]
             with contextlib.suppress(KeyError):
                 _replace_network(hot_dict["resources"], name, network)
+
+
+def apply_ext_managed_vls_from_inst(hot_dict: Json, inst: Json) -> None:
+    """Replace networks in a template by the externally managed ones of the
+    instance, and remove their subnets.
+    """
+    info = inst.get("instantiatedVnfInfo") or {}
+    links = [
+        {
+            "vnfVirtualLinkDescId": link["vnfVirtualLinkDescId"],
+            "resourceId": link["networkResource"]["resourceId"],
+        }
+        for link in info.get("extManagedVirtualLinkInfo") or ()
+    ]
+    apply_ext_managed_vls(hot_dict, {"extManagedVirtualLinks": links}, {})
 
 
 def _replace_network(resources: Json, name: str, network: str) -> None:

@@ -28,6 +28,23 @@ def rm_idx(name_idx: str) -> str:
     return name_idx.rpartition("-")[0]
 
 
+def add_idx_to_vdu_template(vdu_template: Any, vdu_idx: int) -> Any:
+    """Copy a resource so that it reads the entries of nfv of one VNFC."""
+    if isinstance(vdu_template, list):
+        return [
+            add_idx_to_vdu_template(item, vdu_idx) for item in vdu_template
+        ]
+    if not isinstance(vdu_template, dict):
+        return vdu_template
+    path = vdu_template.get("get_param")
+    if isinstance(path, list) and len(path) > 3 and path[0] == "nfv":
+        return {"get_param": [*path[:2], add_idx(path[2], vdu_idx), *path[3:]]}
+    return {
+        key: add_idx_to_vdu_template(inner, vdu_idx)
+        for key, inner in vdu_template.items()
+    }
+
+
 class StandardUserData(BuiltinUserData):
     """Creates a resource for each VNFC."""
 
@@ -122,9 +139,9 @@ class _VnfcResources:
     def __init__(self, sources: Sources, template: Json) -> None:
         self._sources = sources
         resources = template["resources"]
-        self._nodes = sources.package.get_vdu_nodes(sources.flavour_id)
+        self._vdus = sources.package.flavour(sources.flavour_id).vdus
         self._resources = {
-            vdu: resources.pop(vdu) for vdu in self._nodes if vdu in resources
+            vdu: resources.pop(vdu) for vdu in self._vdus if vdu in resources
         }
 
     def current(self) -> dict[str, list[int]]:
@@ -201,7 +218,9 @@ class _VnfcResources:
         origins: dict[str, str] = {}
         for vdu, index, zone in self._each(indexes):
             name = add_idx(vdu, index)
-            resources[name] = _indexed(self._resources[vdu], index)
+            resources[name] = add_idx_to_vdu_template(
+                self._resources[vdu], index
+            )
             finders = self._finders(zone) if vdus is None else vdus
             read = parameters.init_nfv_dict(
                 {"resources": {name: resources[name]}}
@@ -246,17 +265,16 @@ class _VnfcResources:
         """
         # the networks that they refer to may be externally managed
         base_template["resources"].update(added)
-        parameters.apply_ext_managed_vls(
-            base_template, self._sources.managed_links(), {}
+        parameters.apply_ext_managed_vls_from_inst(
+            base_template, self._sources.inst
         )
         resources = {name: base_template["resources"][name] for name in added}
         values = {kind: dict(nfv.get(kind, {})) for kind in ("VDU", "CP")}
         for vdu, index, _ in self._each(removed):
             resources[add_idx(vdu, index)] = None
             package = self._sources.package
-            storages = package.get_vdu_storages(self._nodes[vdu])
             cps = package.get_vdu_cps(self._sources.flavour_id, vdu)
-            for name in (vdu, *storages):
+            for name in (vdu, *self._vdus[vdu].storages):
                 values["VDU"][add_idx(name, index)] = None
             for name in cps:
                 values["CP"][add_idx(name, index)] = None
@@ -280,15 +298,3 @@ def _vnfc_indexes(inst: Json) -> dict[Any, tuple[str, int]]:
 def _free_indexes(taken: Sequence[int], count: int) -> list[int]:
     numbers = (n for n in range(len(taken) + count) if n not in taken)
     return [next(numbers) for _ in range(count)]
-
-
-def _indexed(value: Any, index: int) -> Any:
-    """Copy a resource so that it reads the entries of nfv of one VNFC."""
-    if isinstance(value, list):
-        return [_indexed(inner, index) for inner in value]
-    if not isinstance(value, dict):
-        return value
-    path = value.get("get_param")
-    if isinstance(path, list) and len(path) > 3 and path[0] == "nfv":
-        return {"get_param": [*path[:2], add_idx(path[2], index), *path[3:]]}
-    return {key: _indexed(inner, index) for key, inner in value.items()}

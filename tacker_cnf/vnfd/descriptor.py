@@ -1,6 +1,6 @@
 """Read a VNF descriptor (SOL001, TOSCA simple profile in YAML)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,6 +90,24 @@ def read(
         **identity.modifiable_of(vnf),
     )
     return ReadVnfd(vnfd, warnings)
+
+
+def find_topology(
+    tree: Path, files: Iterable[str], flavour_id: str
+) -> Topology:
+    """Find the topology of a flavour in definitions files.
+
+    :raises InvalidPackage: none of the files describes the flavour
+    """
+    reader = Reader(tree, Limits())
+    for path in files:
+        definitions = reader.read(path)
+        found = topology.read(definitions.documents[path], definitions)
+        if flavours.flavour_id_of(found, path) == flavour_id:
+            return found
+    raise errors.InvalidPackage(
+        f"no definitions file describes flavour {flavour_id}"
+    )
 
 
 def _topologies(

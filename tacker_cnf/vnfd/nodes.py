@@ -26,6 +26,8 @@ STORAGE_TYPES: Final[Mapping[str, str]] = {
 }
 LINK_TYPE: Final = "tosca.nodes.nfv.VnfVirtualLink"
 CP_TYPE: Final = "tosca.nodes.nfv.Cp"
+VDU_CP_TYPE: Final = "tosca.nodes.nfv.VduCp"
+STORAGE_REQUIREMENT: Final = "virtual_storage"
 IMAGE_TYPE: Final = "tosca.artifacts.nfv.SwImage"
 
 
@@ -125,7 +127,7 @@ def _vdu(node: NodeTemplate, storages: Container[str]) -> Vdu:
         max_instances=high,
         storages=tuple(
             _check_node(storages, target)
-            for target in node.requirements("virtual_storage")
+            for target in node.requirements(STORAGE_REQUIREMENT)
         ),
         image=node.name if _has_image(node) else None,
         **_compute(node),

@@ -3,10 +3,12 @@
 import ast
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+#: the package of the reference implementation
+REFERENCE_PACKAGE: Final = "tacker"
 #: longer scripts are not analysed
 MAX_BYTES: Final = 1024**2
 #: one thread at a time: CPython 3.11 counts the depth of a tree for all threads
@@ -61,11 +63,23 @@ def _parse(text: bytes) -> ast.Module:
 
 def imports(tree: ast.Module) -> frozenset[str]:
     """Return the modules that a script imports, at any depth."""
-    return frozenset(_imported(tree))
+    return frozenset(_imported(ast.walk(tree)))
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def reference_imports(tree: ast.Module) -> list[str]:
+    """Return what a script imports from the reference implementation, and
+    cannot be loaded without: neither a function nor a condition imports it.
+    """
+    found = {
+        name
+        for name in _imported(tree.body)
+        if name.partition(".")[0] == REFERENCE_PACKAGE
+    }
+    return sorted(found - {name.rpartition(".")[0] for name in found})
+
+
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:

@@ -80,10 +80,12 @@ def _check_entry(operation: Value, tree: Path, path: str) -> None:
         return
     class_names = sorted(script_source.classes(source))
     end = f"{class_names[0]}.main()" if class_names else "main()"
+    imports = ", ".join(script_source.reference_imports(source))
+    origin = f"; Tacker would call it, as it imports {imports:.300}"
     raise operation.fault(
         f"{path:.200} defines {', '.join(class_names)[:200] or 'functions'} and "
         "never calls anything, so that the script would do nothing: it has to "
-        f"end with a call such as {end:.80}"
+        f"end with a call such as {end:.80}{origin if imports else ''}"
     )
 
 

@@ -63,12 +63,7 @@ class NodeTemplate:
 
     def requirements(self, *names: str) -> list[Value]:
         """Return the names of the nodes that requirements point to."""
-        targets = []
-        for name, value in self.value.get("requirements").named_values():
-            if name in names and not value.absent:
-                is_map = isinstance(value.raw, dict)
-                targets.append(value.get("node") if is_map else value)
-        return [target for target in targets if not target.absent]
+        return requirements_of(self.value, *names)
 
     def artifacts(self) -> dict[str, ArtifactDefinition]:
         found: dict[str, ArtifactDefinition] = {}
@@ -147,6 +142,16 @@ def read(document: Value, vnfd_definitions: Definitions) -> Topology:
         kind = vnfd_definitions.check_type("node_types", value.get("type"))
         nodes[name] = NodeTemplate(name, value, kind, vnfd_definitions)
     return Topology(document, vnfd_definitions, nodes)
+
+
+def requirements_of(node: Value, *names: str) -> list[Value]:
+    """Return the names of the nodes that requirements of a node point to."""
+    targets = []
+    for name, value in node.get("requirements").named_values():
+        if name in names and not value.absent:
+            is_map = isinstance(value.raw, dict)
+            targets.append(value.get("node") if is_map else value)
+    return [target for target in targets if not target.absent]
 
 
 def _artifact(value: Value) -> ArtifactDefinition:
