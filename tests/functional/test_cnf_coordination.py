@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.fixtures.http_receiver import HttpReceiver, ReceivedRequest
+from tests.fixtures.http_receiver import Response as ServerResponse
 from tests.fixtures.vnfm import SAMPLES, Csar
 from tests.functional.test_cnf_change_package import NEW_FILES
 from tests.functional.test_cnf_update import UpdateCase
@@ -22,23 +24,47 @@ with open({seen!r}, "a") as file:
 if {fails!r} and not script_input["is_rollback"]:
     raise RuntimeError("the peer said ABORT")
 """
+#: imports what Tacker has for coordination scripts
+REQUESTING_SCRIPT = """\
+import pickle
+import sys
+
+from tacker.common import config
+from tacker.sol_refactored.common import coord_client
+
+script_input = pickle.load(sys.stdin.buffer)
+config.init(["--config-file", "/etc/tacker/tacker.conf"])
+request = script_input["LcmCoordRequest"]
+request["coordinationActionName"] = "vendor.action"
+coordination = coord_client.create_coordination(
+    script_input["endpoint"], script_input["authentication"], request,
+    script_input.get("timeout"))
+if coordination["coordinationResult"] != "CONTINUE":
+    raise Exception(f"the result is {coordination['coordinationResult']}")
+"""
 
 
-class TestCoordination(UpdateCase):
-    fails = False
+class CoordinationCase(UpdateCase):
+    def script(self) -> str:
+        """Return the coordination script of the packages."""
+        raise NotImplementedError
 
     def package(self, name: str, **_files: str) -> str:
         """Onboard a package with a coordination script."""
-        self.inputs_path = Path(self.vnfm.state_path) / "seen"
-        text = RECORDING_SCRIPT.format(
-            seen=str(self.inputs_path), fails=self.fails
-        )
-        changed = {SCRIPT: text}
+        changed = {SCRIPT: self.script()}
         source = SAMPLES / name / "Scripts" / "update.py"
         changed["Scripts/update.py"] = source.read_text()
         return self.vnfm.onboard(
             self.useFixture(Csar(name=name, files=changed))
         )
+
+    def deployments(self) -> list[str]:
+        """Return the VDUs of the VNFCs of Deployments."""
+        return [
+            vnfc["vduId"]
+            for vnfc in self.vnfm.vnfcs(self.instance_id).values()
+            if vnfc["computeResource"]["vimLevelResourceType"] == "Deployment"
+        ]
 
     def change_request(self, **more: Any) -> dict[str, Any]:
         return {
@@ -51,6 +77,16 @@ class TestCoordination(UpdateCase):
                 **more,
             },
         }
+
+
+class TestCoordination(CoordinationCase):
+    fails = False
+
+    def script(self) -> str:
+        self.inputs_path = Path(self.vnfm.state_path) / "seen"
+        return RECORDING_SCRIPT.format(
+            seen=str(self.inputs_path), fails=self.fails
+        )
 
     def script_inputs(self) -> list[Any]:
         return [json.loads(line) for line in self.inputs_path.open()]
@@ -84,11 +120,7 @@ class TestCoordination(UpdateCase):
     ) -> None:
         self.fails = True
         secret = "very-" + "secret"
-        (vdu, *_) = [
-            vnfc["vduId"]
-            for vnfc in self.vnfm.vnfcs(self.instance_id).values()
-            if vnfc["computeResource"]["vimLevelResourceType"] == "Deployment"
-        ]
+        vdu = self.deployments()[0]
         own_params = {"endpoint": "http://peer", "password": secret}
         one = {
             "vdu_id": vdu,
@@ -131,3 +163,57 @@ class TestCoordination(UpdateCase):
                 "It names Scripts/coordinate.py, Scripts/update.py",
                 response.detail,
             )
+
+
+class TestReferenceScript(CoordinationCase):
+    """It requests a coordination of each VNFC from a server."""
+
+    def script(self) -> str:
+        return REQUESTING_SCRIPT
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.server = self.useFixture(HttpReceiver(basic=("me", "hunter2")))
+        self.server.responder = self.respond
+        self.result = "CONTINUE"
+
+    def respond(self, _: ReceivedRequest) -> ServerResponse:
+        found = {"id": "c", "coordinationResult": self.result}
+        return 201, {}, json.dumps(found).encode()
+
+    def change(self) -> Any:
+        parameters = {
+            "endpoint": self.server.url,
+            "authentication": {
+                "authType": ["BASIC"],
+                "paramsBasic": {"userName": "me", "password": "hunter2"},
+            },
+        }
+        body = self.change_request(
+            vdu_params=[
+                {
+                    "vdu_id": vdu,
+                    "new_vnfc_param": parameters,
+                    "old_vnfc_param": parameters,
+                }
+                for vdu in self.deployments()
+            ]
+        )
+        return self.vnfm.run(self.instance_id, "change_vnfpkg", body)
+
+    def test_the_server_lets_it_continue(self) -> None:
+        done = self.change()
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        for request in self.server.requests:
+            self.assertEqual("/lcmcoord/v1/coordinations", request.path)
+            self.assertEqual(
+                "vendor.action", request.json["coordinationActionName"]
+            )
+            self.assertEqual(done["id"], request.json["vnfLcmOpOccId"])
+        self.assertTrue(self.server.requests)
+
+    def test_the_server_aborts_it(self) -> None:
+        self.result = "ABORT"
+        failed = self.change()
+        self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
+        self.assertIn("the result is ABORT", failed["error"]["detail"])
