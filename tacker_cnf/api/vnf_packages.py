@@ -36,7 +36,7 @@ EXCLUDED_BY_DEFAULT: Final = frozenset(
         "user_defined_data",
         "checksum",
         "onboarding_failure_details",
-        "onboarding_warnings",
+        "warnings",
     }
 )
 _LIST_DEFINITION: Final = query.ListDefinition(

@@ -55,7 +55,7 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "additional_artifacts": Row.additional_artifacts,
     "user_defined_data": Row.user_defined_data,
     "onboarding_failure_details": Row.onboarding_failure_details,
-    "onboarding_warnings": Row.onboarding_warnings,
+    "warnings": Row.onboarding_warnings,
     "project_id": Row.project_id,
     "is_public": Row.is_public,
 }

@@ -172,8 +172,10 @@ class VnfPkgInfo(SolType):
     vnfm_info: tuple[str, ...] = ()
     user_defined_data: KeyValuePairs = msgspec.field(default_factory=dict)
     onboarding_failure_details: ProblemDetails | None = None
-    #: extension: what it does not conform to, and the onboarding tolerated
-    onboarding_warnings: tuple[str, ...] = ()
+    #: extension: what it does not conform to, and the onboarding tolerated;
+    #: the openstack command shows attributes that it does not know, if their
+    #: names are lower case
+    warnings: tuple[str, ...] = ()
     #: extension: the project that it belongs to
     project_id: str = ""
     #: extension: whether all projects may read and use it

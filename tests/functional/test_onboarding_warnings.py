@@ -38,7 +38,7 @@ class TestWarnings(PackageTest):
         path = self.onboard(7)
         shown = self.call("GET", path).json
         self.assertEqual("ONBOARDED", shown["onboardingState"])
-        requirement, count = shown["onboardingWarnings"]
+        requirement, count = shown["warnings"]
         self.assertEqual(
             f"{FLAVOURS[1]}: topology_template.substitution_mappings"
             ".requirements.r0.0: there is no node gone: r0 is ignored",
@@ -55,22 +55,20 @@ class TestWarnings(PackageTest):
     def test_lists_have_them_on_request_and_compare_them(self) -> None:
         self.onboard(7)
         (listed,) = self.call("GET", PACKAGES).json
-        self.assertNotIn("onboardingWarnings", listed)
+        self.assertNotIn("warnings", listed)
         (listed,) = self.call("GET", f"{PACKAGES}?all_fields").json
-        self.assertEqual(2, len(listed["onboardingWarnings"]))
+        self.assertEqual(2, len(listed["warnings"]))
         for text, number in (("vdu_profile", 1), ("nothing", 0)):
-            query = parse.quote(f"(cont,onboardingWarnings,{text})")
+            query = parse.quote(f"(cont,warnings,{text})")
             found = self.call("GET", f"{PACKAGES}?filter={query}").json
             self.assertEqual(number, len(found), text)
 
     def test_a_conforming_package_has_none(self) -> None:
         shown = self.call("GET", self.onboard_content()).json
-        self.assertNotIn("onboardingWarnings", shown)
+        self.assertNotIn("warnings", shown)
         self.assertNotIn("does not conform", self.log.output)
 
     def test_their_number_is_limited(self) -> None:
-        warnings = self.call("GET", self.onboard(1, 60)).json[
-            "onboardingWarnings"
-        ]
+        warnings = self.call("GET", self.onboard(1, 60)).json["warnings"]
         self.assertEqual(package_reader.MAX_WARNINGS, len(warnings))
         self.assertEqual("and 11 more warnings", warnings[-1])

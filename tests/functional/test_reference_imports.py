@@ -35,7 +35,7 @@ class TestReferenceImports(PackageTest):
         for text in (PROVIDED, "import os\nos.getpid()"):
             response, shown = self.onboard_script(text)
             self.assertEqual(202, response.status, response.content)
-            self.assertNotIn("onboardingWarnings", shown)
+            self.assertNotIn("warnings", shown)
 
     def test_scripts_that_cannot_are_rejected(self) -> None:
         response, shown = self.onboard_script(MISSING)
@@ -63,14 +63,14 @@ class TestReferenceImports(PackageTest):
             reference_scripts.UPDATE_TEXT, "modify_information_end"
         )
         self.assertEqual(202, response.status, response.content)
-        self.assertNotIn("onboardingWarnings", shown)
+        self.assertNotIn("warnings", shown)
 
     def test_other_code_results_in_a_warning(self) -> None:
         response, shown = self.onboard(**{USER_DATA: MISSING})
         self.assertEqual(202, response.status, response.content)
         self.assertEqual(
             [f"{USER_DATA} imports tacker.db.api: requests that run it fail"],
-            shown["onboardingWarnings"],
+            shown["warnings"],
         )
 
     def test_a_limited_amount_of_code_is_checked(self) -> None:
@@ -80,7 +80,7 @@ class TestReferenceImports(PackageTest):
             **{"UserData/long.py": long, USER_DATA: MISSING}
         )
         self.assertEqual(202, response.status, response.content)
-        (warning,) = shown["onboardingWarnings"]
+        (warning,) = shown["warnings"]
         self.assertIn(USER_DATA, warning)
 
 

@@ -193,7 +193,8 @@ class TestOpenstackCommand(CommandTest):
         self.run_failing("vim delete one", "one")
 
     def test_packages(self) -> None:
-        csar = self.useFixture(Csar())
+        user_data = "import tacker.db\n"  # results in a warning
+        csar = self.useFixture(Csar(files={"UserData/own.py": user_data}))
         made = self.run_json("vnf package create --user-data color=blue")
         package = made["ID"]
         self.assertEqual("CREATED", made["Onboarding State"])
@@ -230,6 +231,10 @@ class TestOpenstackCommand(CommandTest):
         self.assertEqual("NOT_IN_USE", shown["Usage State"])
         self.assertEqual(vnfd_id, shown["VNFD ID"])
         self.assertEqual("SHA-256", shown["Checksum"]["algorithm"])
+        self.assertEqual(
+            ["UserData/own.py imports tacker.db: requests that run it fail"],
+            shown["warnings"],
+        )
         listed = self.run_json("vnf package list")
         self.assertEqual([package], [one["Id"] for one in listed])
         self.assertEqual("Five Kinds", listed[0]["Vnf Product Name"])
