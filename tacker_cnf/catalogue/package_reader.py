@@ -111,8 +111,11 @@ class PackageReader:
 
 
 def _bounded(warnings: Iterable[str]) -> Warnings:
-    """Return each warning once, and not too many."""
-    different = [w[:MAX_WARNING_CHARACTERS] for w in dict.fromkeys(warnings)]
+    """Return each warning once, in one line, and not too many."""
+    different = [
+        " ".join(warning.split())[:MAX_WARNING_CHARACTERS]
+        for warning in dict.fromkeys(warnings)
+    ]
     if len(different) <= MAX_WARNINGS:
         return tuple(different)
     rest = len(different) - MAX_WARNINGS + 1

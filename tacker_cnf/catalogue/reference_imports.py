@@ -31,7 +31,7 @@ def check(
         for flavour in vnfd.flavours.values()
         for operation, path in flavour.scripts.items()
     }
-    warnings: Warnings = ()
+    warnings = []
     left_bytes = MAX_CHECKED_BYTES
     for path in code:
         file = tree / path
@@ -45,8 +45,8 @@ def check(
         left_bytes -= size
         if modules := compat_modules.missing(file, MODULES):
             what = f"{path} imports {', '.join(modules)}"
-            warnings += (f"{what}: requests that run it fail",)
-    return warnings
+            warnings.append(f"{what}: requests that run it fail")
+    return tuple(warnings)
 
 
 def _check_script(file: Path, path: str, operation: str) -> None:

@@ -93,7 +93,7 @@ def external_connection_points_of(
         "requirements",
     )
     found = {}
-    warnings: Warnings = ()
+    warnings = []
     for requirement, value in mappings.named_values():
         pair = value.get("mapping") if isinstance(value.raw, dict) else value
         for target in pair.items()[:1]:
@@ -102,8 +102,8 @@ def external_connection_points_of(
             else:
                 what = f"there is no node {target.text()}"
                 ignored = f"{what}: {requirement} is ignored"
-                warnings += (target.warning(ignored),)
-    return found, warnings
+                warnings.append(target.warning(ignored))
+    return found, tuple(warnings)
 
 
 def software_images_of(topology: Topology, tree: Path) -> list[SoftwareImage]:

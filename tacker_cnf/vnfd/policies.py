@@ -4,7 +4,6 @@ import collections
 from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Final
 
-from tacker_cnf.vnfd import scaling
 from tacker_cnf.vnfd.model import AffinityRule, Aspect, Flavour, Level, Vdu
 from tacker_cnf.vnfd.topology import Policy, Topology
 from tacker_cnf.vnfd.values import Value, Warnings
@@ -24,42 +23,59 @@ def aspects_of(
     topology: Topology, vdus: Vdus
 ) -> tuple[dict[str, Aspect], Warnings]:
     written = _written_aspects(topology)
-    deltas, warnings = _deltas(topology, vdus, written)
+    deltas, unknown = _deltas(topology, vdus, written)
+    warnings = [*unknown]
     aspects = {}
     for name, value in written.items():
         aspects[name] = _aspect(name, value, deltas[name])
         warnings += _unused_deltas(value, aspects[name])
-    return aspects, warnings
+    return aspects, tuple(warnings)
 
 
 def check_defined_deltas(topology: Topology, flavour: Flavour) -> Warnings:
     """Check that the deltas of steps are defined. Without them an aspect
-    cannot be scaled, which matters to nothing else if all levels have its
-    VDUs' counts at scale level 0.
+    cannot be scaled, which matters to nothing else if its VDUs have the same
+    count at all levels.
 
-    :raises InvalidPackage: a level has other counts
+    :raises InvalidPackage: a VDU has another count at a level
     """
     warnings = []
-    smallest = scaling.counts_at(flavour, {})
+    constant = _constant_vdus(flavour)
     for name, value in _written_aspects(topology).items():
         aspect = flavour.aspects[name]
         if not aspect.undefined_deltas:
             continue
         steps = value.get("step_deltas")
         what = f"the delta {aspect.undefined_deltas[0]} is not defined"
-        for level in flavour.levels:
-            counts = scaling.counts_of_level(flavour, level)
-            if any(counts[vdu] != smallest[vdu] for vdu in aspect.deltas):
-                raise steps.fault(what)
+        if not aspect.deltas.keys() <= constant:
+            raise steps.fault(what)
         warnings.append(steps.warning(f"{what}: {name} cannot be scaled"))
     return tuple(warnings)
+
+
+def _constant_vdus(flavour: Flavour) -> set[str]:
+    """Return the VDUs that have the same count, or none, at all levels, and
+    no other one at scale level 0.
+    """
+    counts: dict[str, list[int]] = collections.defaultdict(list)
+    for level in flavour.levels.values():
+        for vdu, count in level.counts.items():
+            counts[vdu].append(count)
+    number = len(flavour.levels)
+    initial = flavour.initial_deltas
+    return {
+        vdu
+        for vdu in flavour.vdus
+        if vdu not in counts
+        or counts[vdu] == [initial.get(vdu, counts[vdu][0])] * number
+    }
 
 
 def initial_deltas_of(
     topology: Topology, vdus: Vdus
 ) -> tuple[dict[str, int], Warnings]:
     found: dict[str, int] = {}
-    warnings: Warnings = ()
+    warnings: list[str] = []
     for policy in topology.policies(PREFIX + "VduInitialDelta"):
         value = policy.properties.get("initial_delta", "number_of_instances")
         for target, vdu in _targets(policy, vdus):
@@ -67,7 +83,7 @@ def initial_deltas_of(
                 raise target.fault(f"{vdu.id} has two initial deltas")
             found[vdu.id] = _number(value)
             warnings += _outside_profile(value, vdu)
-    return found, warnings
+    return found, tuple(warnings)
 
 
 def levels_of(
@@ -214,7 +230,7 @@ def _counts(
 ) -> tuple[dict[str, dict[str, int]], Warnings]:
     """Return level -> vdu -> number of instances."""
     found: dict[str, dict[str, int]] = collections.defaultdict(dict)
-    warnings: Warnings = ()
+    warnings: list[str] = []
     for policy in topology.policies(PREFIX + "VduInstantiationLevels"):
         written = policy.properties.get("levels").entries()
         for target, vdu in _targets(policy, vdus):
@@ -226,13 +242,13 @@ def _counts(
                 if vdu.id in found[name]:
                     used = found[name][vdu.id]
                     what = f"{vdu.id} has a count of {name} twice"
-                    warnings += (
-                        target.warning(f"{what}: the first, {used}, is used"),
+                    warnings.append(
+                        target.warning(f"{what}: the first, {used}, is used")
                     )
                     continue
                 found[name][vdu.id] = number
                 warnings += _outside_profile(count, vdu)
-    return found, warnings
+    return found, tuple(warnings)
 
 
 def _scale_levels(

@@ -197,18 +197,14 @@ def _base(flavour: Flavour, vdu: str) -> int:
     """Return the count at scale level 0 of all aspects.
 
     It is the initial delta; without one it follows from the default level, or
-    else the first one that has a count, or else is the minimum.
+    else the first one, or else is the minimum.
     """
     if vdu in flavour.initial_deltas:
         return flavour.initial_deltas[vdu]
-    for level in (
-        [flavour.levels[flavour.default_level]]
-        if flavour.default_level is not None
-        else flavour.levels.values()
-    ):
-        if vdu in level.counts:
-            added = _added_at_level(flavour, vdu, level)
-            return max(0, level.counts[vdu] - added)
+    level_id = flavour.default_level or next(iter(flavour.levels), None)
+    level = flavour.levels.get(level_id or "", Level(id=""))
+    if vdu in level.counts:
+        return max(0, level.counts[vdu] - _added_at_level(flavour, vdu, level))
     return flavour.vdus[vdu].min_instances
 
 

@@ -1,7 +1,8 @@
 """Third-party VNF packages on a real Heat.
 
 TACKER_CNF_REAL_PACKAGES is a directory with their sources; these tests are
-skipped without it. The built-in user data replaces theirs.
+skipped without it. Each uses the user data of its package; sources without
+their scripts get one that is written with the same modules.
 """
 
 import uuid
@@ -10,21 +11,12 @@ from typing import Any, Final
 
 import testtools
 
+from tests.fixtures import reference_user_data
 from tests.fixtures.openstack import Project
 from tests.fixtures.openstack_vnf import FORCEFUL, a_link
 from tests.fixtures.vnfm import Vnfm
 from tests.services.test_third_party_packages import SOURCES, RealPackage
 
-MINE: Final = """
-from tacker_cnf.user_data.default import DefaultUserData
-from tacker_cnf.user_data.standard import StandardUserData
-
-class Max(DefaultUserData):
-    pass
-
-class Individual(StandardUserData):
-    pass
-"""
 ASPECT: Final = "VDU1_scale"
 READY: Final = ("VDU2_CP1-1", "VDU2_CP1-2")
 
@@ -75,7 +67,14 @@ def ext_links_on_ports() -> dict[str, Any]:
 class PackageCase(testtools.TestCase):
     """A VNF with the VDU1, which scales, and VDU2, which does not."""
 
-    def create_instance(self, name: str, class_name: str) -> None:
+    #: the user data in the package, its class, and what takes its place
+    path = ""
+    class_name = ""
+    text = ""
+    #: the operations that use it; all others use the default user data
+    tasks: frozenset[str] = frozenset()
+
+    def create_instance(self, name: str) -> None:
         """Create an instance of a package."""
         if SOURCES is None:
             self.skipTest("TACKER_CNF_REAL_PACKAGES is not set")
@@ -103,19 +102,20 @@ class PackageCase(testtools.TestCase):
         }
         made = self.vnfm.call("POST", "/v1.0/vims", {"vim": vim})
         self.assertEqual(201, made.status)
-        files = {"UserData/mine.py": MINE}
+        files = {} if (source / self.path).exists() else {self.path: self.text}
         package = self.useFixture(RealPackage(source, files=files))
-        self.parameters = {
-            "lcm-operation-user-data": "./UserData/mine.py",
-            "lcm-operation-user-data-class": class_name,
-        }
         self.instance = self.vnfm.create(self.vnfm.onboard(package))
         self.stack = f"vnf-{self.instance}"
 
     def run_task(self, task: str, **body: Any) -> Any:
         """Run an operation; check that it completes."""
-        own = body.get("additionalParams", {})
-        body["additionalParams"] = {**self.parameters, **own}
+        parameters = {
+            "lcm-operation-user-data": f"./{self.path}",
+            "lcm-operation-user-data-class": self.class_name,
+        }
+        if task in self.tasks:
+            own = body.get("additionalParams", {})
+            body["additionalParams"] = {**parameters, **own}
         op_occ = self.vnfm.run(self.instance, task, body)
         self.assertEqual("COMPLETED", op_occ["operationState"], op_occ)
         return op_occ
@@ -214,25 +214,52 @@ class PackageCase(testtools.TestCase):
         op_occ = self.run_task(
             "change_ext_conn", extVirtualLinks=[ext_links(new)]
         )
-        nfv = self.info()["metadata"]["nfv"]
-        networks = {point.get("network") for point in nfv["CP"].values()}
+        points = self.info()["metadata"]["nfv"]["CP"]
+        networks = {
+            point.get("network")
+            for name, point in points.items()
+            if self.is_used(name)
+        }
         self.assertIn(new, networks)
         self.assertNotIn(old, networks)
         links = self.info()["extVirtualLinkInfo"]
         self.assertEqual(links, op_occ["changedExtConnectivity"])
 
+    def is_used(self, _name: str) -> bool:
+        """Check whether a VNFC has this connection point."""
+        return True
+
 
 class TestMax(PackageCase):
     """VDU1 is a Heat group, and VDU2 has two externally created ports."""
 
+    path = "UserData/userdata.py"
+    class_name = "UserData"
+    text = reference_user_data.OF_GROUPS
+    tasks = frozenset({"instantiate"})
+
     def test_lifecycle(self) -> None:
-        self.create_instance("basic_lcms_max", "Max")
+        self.create_instance("basic_lcms_max")
         self.run_lifecycle(ext_links_on_ports())
 
 
 class TestIndividual(PackageCase):
     """Each VNFC is a separate resource."""
 
+    path = "UserData/userdata_standard.py"
+    class_name = "StandardUserData"
+    text = reference_user_data.OF_VNFCS
+    tasks = frozenset({"instantiate", "scale", "heal", "change_ext_conn"})
+
     def test_lifecycle(self) -> None:
-        self.create_instance("basic_lcms_max_individual_vnfc", "Individual")
+        self.create_instance("basic_lcms_max_individual_vnfc")
         self.run_lifecycle()
+
+    def is_used(self, name: str) -> bool:
+        """The user data keeps the values of VNFCs that were removed."""
+        indexes = {
+            f"{vnfc['vduId']}-{vnfc['metadata']['vdu_idx']}"
+            for vnfc in self.info()["vnfcResourceInfo"]
+        }
+        cp, _, index = name.rpartition("-")
+        return f"{cp.partition('_')[0]}-{index}" in indexes

@@ -102,7 +102,7 @@ class TestCounts(TolerantTest):
         )
 
     def test_counts_without_initial_deltas_and_default_level(self) -> None:
-        """They follow from the first level that has a count."""
+        """They follow from the first level."""
         files = changed(
             vnfd_files(), f"{LEVELS}|properties|default_level", None
         )
@@ -157,9 +157,13 @@ class TestDeltas(TolerantTest):
 
     def test_an_undefined_delta_that_a_level_needs_is_rejected(self) -> None:
         fault = f"{self.STEPS}: the delta two is not defined"
+        other_initial = f"{INITIAL}|properties|initial_delta"
+        one_count = f"{COUNTS}|properties|levels|high"
         for files in (
             changed(vnfd_files(), f"{WEB}|step_deltas", ["two"]),
             changed(vnfd_files(), f"{WEB}|step_deltas", ["one", "two"]),
+            changed(self.undefined(), other_initial, count(1)),
+            changed(self.undefined(), one_count, None),
         ):
             self.assertEqual(
                 f"{SIMPLE}: topology_template.{fault}", self.refused(files)
