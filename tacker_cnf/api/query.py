@@ -10,19 +10,20 @@ import msgspec
 import pecan
 
 from tacker_cnf import errors
-from tacker_cnf.api import filters, http, paging, selectors
+from tacker_cnf.api import attributes, filters, http, paging, selectors
 from tacker_cnf.api.matching import Filter
 from tacker_cnf.api.selectors import Selector
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.sol.base import SolType
 
 FILTER: Final = "filter"
+#: as the openstack command spells it
+COMMAND_EXCLUDED: Final = "exclude-fields"
 _SELECTORS: Final[Mapping[str, str]] = {
     selectors.ALL: selectors.ALL,
     selectors.FIELDS: selectors.FIELDS,
     selectors.EXCLUDED: selectors.EXCLUDED,
-    # as the openstack command spells it
-    "exclude-fields": selectors.EXCLUDED,
+    COMMAND_EXCLUDED: selectors.EXCLUDED,
     selectors.DEFAULT: selectors.DEFAULT,
 }
 #: rows of one database read when most of them may not match the filter
@@ -39,6 +40,9 @@ class ListDefinition(msgspec.Struct, frozen=True):
     comparable: frozenset[str]
     #: whether the list supports attribute selectors (SOL013 5.3)
     has_selectors: bool = True
+    #: whether exclude-fields may have titles of columns, as the openstack
+    #: command sends them
+    ignores_titles: bool = False
     #: attributes of the database that entries are built from, beside those
     #: that they show
     always_read: frozenset[str] = frozenset()
@@ -101,7 +105,9 @@ def from_request(definition: ListDefinition) -> Query:
         Filter() if text is None else filters.parse(text, definition.kind)
     )
     comparisons, remaining = requested.split(definition.comparable)
-    selector_parameters = _selectors() if definition.has_selectors else {}
+    selector_parameters = (
+        _selectors(definition) if definition.has_selectors else {}
+    )
     selector = selectors.parse(
         selector_parameters, definition.kind, definition.excluded_by_default
     )
@@ -129,10 +135,12 @@ def _query_parameter(name: str) -> str | None:
     return str(values[0]) if values else None
 
 
-def _selectors() -> dict[str, str]:
+def _selectors(definition: ListDefinition) -> dict[str, str]:
     found: dict[str, str] = {}
     for parameter, name in _SELECTORS.items():
         value = _query_parameter(parameter)
+        if parameter == COMMAND_EXCLUDED and definition.ignores_titles:
+            value = value and _without_titles(value, definition.kind)
         if value is None:
             continue
         if name in found:
@@ -141,3 +149,12 @@ def _selectors() -> dict[str, str]:
             )
         found[name] = value
     return found
+
+
+def _without_titles(names: str, kind: type[SolType]) -> str | None:
+    """Return the attributes in a list of attributes and titles; None: there
+    are none.
+    """
+    known = attributes.fields_of(kind)
+    found = [n for n in names.split(",") if n.partition("/")[0] in known]
+    return ",".join(found) or None

@@ -426,6 +426,12 @@ class TestOperations(VersionCase):
         query = "filter=(eq,operation,TERMINATE)&fields=operationParams"
         (found,) = self.vnfm.call("GET", f"{OP_OCCS}?{query}").json
         self.assertEqual(TERMINATE, found["operationParams"])
+        # the openstack command excludes its columns by their titles
+        for name in ("Operation", "Operation,operationParams"):
+            query = f"exclude-fields={name}"
+            response = self.vnfm.call("GET", f"{OP_OCCS}?{query}")
+            self.assertEqual(200, response.status)
+            self.assertNotIn("operationParams", response.json[0])
         path = f"{OP_OCCS}/{found['id']}"
         self.assertIn(path, found["_links"]["self"]["href"])
 

@@ -13,7 +13,7 @@ from tacker_cnf.sol.v1.subscription import LccnSubscriptionV1
 from tacker_cnf.sol.v1.vnf_instance import VnfInstanceLinksV1, VnfInstanceV1
 from tacker_cnf.sol.v1.vnf_lcm_op_occ import VnfLcmOpOccLinksV1, VnfLcmOpOccV1
 from tacker_cnf.sol.vnf_instance import InstantiationState
-from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
+from tacker_cnf.sol.vnf_lcm_op_occ import ResourceChanges, VnfLcmOpOcc
 
 #: tasks of an instance, by its state
 _TASKS: Final = {
@@ -27,6 +27,7 @@ _TASKS: Final = {
 }
 #: metadata of instantiatedVnfInfo that are metadata of the instance here
 _INFO_METADATA: Final = ("tenant", "namespace")
+_NO_CHANGES: Final = ResourceChanges()
 
 
 def instance_path(instance_id: str) -> str:
@@ -88,7 +89,7 @@ def instance(details: InstanceDetails, base: str) -> VnfInstanceV1:
 
 def op_occ(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOccV1:
     """Convert a lifecycle operation."""
-    instance_id = value.vnf_instance_id
+    instance_id, changes = value.vnf_instance_id, value.resource_changes
     self_url = base + op_occ_path(value.id)
     allowed = registry.decisions(value.operation, value.operation_state)
     return VnfLcmOpOccV1(
@@ -104,10 +105,8 @@ def op_occ(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOccV1:
         is_cancel_pending=value.is_cancel_pending,
         cancel_mode=value.cancel_mode,
         error=value.error,
-        resource_changes=conversion.resource_changes(
-            value.resource_changes, instance_id
-        )
-        if value.resource_changes
+        resource_changes=conversion.resource_changes(changes, instance_id)
+        if changes and changes != _NO_CHANGES
         else None,
         changed_info=conversion.changed_info(value.changed_info)
         if value.changed_info

@@ -19,6 +19,7 @@ _LIST_DEFINITION: Final = query.ListDefinition(
     VnfLcmOpOccV1,
     vnf_lcm_op_occs.EXCLUDED_BY_DEFAULT & {*VnfLcmOpOccV1.__struct_fields__},
     COMPARABLE,
+    ignores_titles=True,
 )
 
 
