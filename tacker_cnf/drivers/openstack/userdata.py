@@ -2,6 +2,7 @@
 
 import dataclasses
 import posixpath
+import re
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -19,6 +20,10 @@ from tacker_cnf.user_data.protocol import UserDataInput, UserDataOutput
 
 PATH_PARAMETER: Final = "lcm-operation-user-data"
 CLASS_PARAMETER: Final = "lcm-operation-user-data-class"
+#: user data of version 1 of Tacker's API import their base class from here
+_VERSION_1: Final = re.compile(
+    rb"^[ \t]*(?:from|import)[ \t]+tacker\.vnfm\.lcm_user_data\b", re.MULTILINE
+)
 
 
 class UserDataClass(NamedTuple):
@@ -46,6 +51,7 @@ class ChosenUserData:
         if requested_class is None:
             return
         self._check_allowed(task.package, requested_class)
+        _check_interface(task.package, requested_class)
         current_package = task.current_package
         if current_package is None:
             return
@@ -135,6 +141,24 @@ def _requested_class(task: InfraTask) -> UserDataClass | None:
             "valid name of a Python class."
         )
     return UserDataClass(path, str(class_name))
+
+
+def _check_interface(
+    package: UnpackedPackage, requested_class: UserDataClass
+) -> None:
+    """Check that user data are not those of version 1 of Tacker's API, whose
+    methods have other arguments and results.
+
+    :raises InvalidParameters: they are
+    """
+    if _VERSION_1.search(package.file(requested_class.path).read_bytes()):
+        raise errors.InvalidParameters(
+            f"additionalParams.{PATH_PARAMETER}: {requested_class.path!r} is "
+            "user data of version 1 of Tacker's API, which this service does "
+            "not run. Use a class of version 2, such as StandardUserData, or "
+            f"leave out {PATH_PARAMETER} and {CLASS_PARAMETER} for the "
+            "default user data."
+        )
 
 
 def _user_data_input(
