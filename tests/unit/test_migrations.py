@@ -8,9 +8,10 @@ import testtools
 from alembic import autogenerate, command, config, migration, script
 
 from tacker_cnf import errors
-from tacker_cnf.db import instances, keys, models, schema
+from tacker_cnf.db import instances, keys, models, schema, subscriptions
 from tacker_cnf.db.session import Store
 from tacker_cnf.db.types import VAULT, Vault
+from tacker_cnf.sol.lcm_version import LcmVersion
 
 
 class TestMigrations(testtools.TestCase):
@@ -150,6 +151,33 @@ class TestFrom0001(testtools.TestCase):
             self.assertEqual([], check.all())
             enforced = connection.exec_driver_sql("PRAGMA foreign_keys")
             self.assertEqual(1, enforced.scalar())
+
+    def test_existing_subscriptions_are_of_version_2(self) -> None:
+        schema.upgrade(self.store, "a-project")
+        columns = {
+            "id": "s",
+            "project_id": "a-project",
+            "callback_uri": "http://x",
+            "verbosity": "FULL",
+            "all_projects": 0,
+            "api_base": "http://y",
+            "created_at": "2026-01-01 00:00:00",
+        }
+        names = ", ".join(columns)
+        values = ", ".join(f":{name}" for name in columns)
+        with self.store.engine.begin() as connection:
+            # as a server of the earlier release does during the upgrade
+            connection.execute(
+                sa.text(
+                    f"INSERT INTO lccn_subscriptions ({names})"  # noqa: S608
+                    f" VALUES ({values})"
+                ),
+                columns,
+            )
+        with self.store.reader() as session:
+            found = subscriptions.contact(session, "s")
+        assert found is not None
+        self.assertEqual(LcmVersion.V2, found.api_version)
 
     def test_an_upgrade_of_rows_without_a_project_changes_nothing(
         self,

@@ -11,12 +11,15 @@ from tacker_cnf.lcm.announcement import Announcement
 from tacker_cnf.lcm.shown_names import DEFAULT
 from tacker_cnf.notification import payload
 from tacker_cnf.notification.payload import Recipient
-from tacker_cnf.sol.common import ResourceHandle
+from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
+from tacker_cnf.sol.lcm_request import VnfInfoModifications
+from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.subscription import (
     LcmOpOccNotificationVerbosityType as Verbosity,
 )
 from tacker_cnf.sol.subscription import NotificationType
+from tacker_cnf.sol.v1.conversion import vnfc_id
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     AffectedVnfc,
     ChangeType,
@@ -40,6 +43,7 @@ def render_notification(
     op_occ: VnfLcmOpOcc | None = None,
     kind: NotificationType = NotificationType.OP_OCC,
     verbosity: Verbosity = Verbosity.FULL,
+    version: LcmVersion = LcmVersion.V2,
 ) -> dict[str, Any]:
     event = Announcement(
         id="an-event",
@@ -49,7 +53,10 @@ def render_notification(
         op_occ=op_occ and announcement.redact_op_occ(op_occ, DEFAULT),
     )
     recipient = Recipient(
-        subscription_id="s", verbosity=verbosity, api_base="http://vnfm"
+        subscription_id="s",
+        verbosity=verbosity,
+        api_base="http://vnfm",
+        api_version=version,
     )
     notification: dict[str, Any] = msgspec.to_builtins(
         payload.build_notification(event, recipient)
@@ -92,6 +99,40 @@ class TestContent(testtools.TestCase):
             )
             self.assertEqual(expected, "affectedVnfcs" in notification, state)
             self.assertEqual(verbosity, notification["verbosity"])
+
+    def test_version_1(self) -> None:
+        for state in S:
+            notification = render_notification(
+                in_state(state), version=LcmVersion.V1
+            )
+            self.assertNotIn("verbosity", notification)
+            for link in notification["_links"].values():
+                self.assertIn("http://vnfm/vnflcm/v1/", link["href"])
+            self.assertEqual(
+                state in ENDED, "affectedVnfcs" in notification, state
+            )
+            for vnfc in notification.get("affectedVnfcs", ()):
+                self.assertEqual(vnfc_id("an-instance", "v"), vnfc["id"])
+
+    def test_changes_of_an_instance_in_version_1(self) -> None:
+        vim = VimConnectionInfo(vim_id="v", vim_type="k")
+        changes = VnfInfoModifications(vim_connection_info={"a": vim})
+        op_occ = msgspec.structs.replace(
+            in_state(S.COMPLETED), changed_info=changes
+        )
+        notification = render_notification(op_occ, version=LcmVersion.V1)
+        (changed,) = notification["changedInfo"]["vimConnectionInfo"]
+        self.assertEqual(("a", "v"), (changed["id"], changed["vimId"]))
+
+    def test_identifiers_in_version_1(self) -> None:
+        for kind in (NotificationType.CREATION, NotificationType.DELETION):
+            notification = render_notification(
+                kind=kind, version=LcmVersion.V1
+            )
+            self.assertEqual(
+                "http://vnfm/vnflcm/v1/subscriptions/s",
+                notification["_links"]["subscription"]["href"],
+            )
 
     def test_an_error_is_sent_with_failed_states(self) -> None:
         failed = {S.FAILED_TEMP, S.FAILED, S.ROLLED_BACK}
