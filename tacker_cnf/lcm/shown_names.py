@@ -49,6 +49,7 @@ DRIVER_NAMES: Final = frozenset(
         "namespace",
         "object_kinds",
         "stack_id",
+        "stack_name",
         "stopped_counts",
         "tenant",
         "unmatched_counts",

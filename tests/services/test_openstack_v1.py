@@ -5,19 +5,24 @@ from typing import Any
 
 import testtools
 
+from tests.fixtures import waiting
 from tests.fixtures.openstack_vnf import VnfService
 
 INSTANCES = "/vnflcm/v1/vnf_instances"
 
 
-class TestVersionOne(testtools.TestCase):
+class VersionOneCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.vnf = self.useFixture(VnfService(self))
-        created = self.vnf.call(
-            "POST", INSTANCES, {"vnfdId": self.vnf.vnfd_id}
-        )
+
+    def create(self, **body: Any) -> None:
+        """Create the VNF instance of the next requests."""
+        request = {"vnfdId": self.vnf.vnfd_id} | body
+        created = self.vnf.call("POST", INSTANCES, request)
         self.vnf.id = created.json["id"]
+
+    def instantiation(self) -> dict[str, Any]:
         vim = {
             "id": str(uuid.uuid4()),
             "vimId": self.vnf.vim_id,
@@ -27,15 +32,87 @@ class TestVersionOne(testtools.TestCase):
         for link in request["extVirtualLinks"]:
             for point in link["extCps"]:
                 point["cpConfig"] = list(point["cpConfig"].values())
-        self.run_completed("instantiate", request)
+        return request
 
-    def run_completed(self, task: str, body: Any) -> Any:
+    def run_completed(self, task: str, body: Any) -> None:
+        self.assertEqual("COMPLETED", self.run_operation(task, body))
+
+    def run_operation(self, task: str, body: Any) -> str:
+        """Run an operation; return its final state."""
         path = f"{INSTANCES}/{self.vnf.id}/{task}"
         response = self.vnf.call("POST", path, body)
         self.assertEqual(202, response.status, str(response.content))
         op_occ = self.vnf.wait_operation(response.headers["Location"])
-        self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
-        return op_occ
+        self.op_occ_id = op_occ["id"]
+        return str(op_occ["operationState"])
+
+
+class TestStackNames(VersionOneCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.name = f"a.vnf-{uuid.uuid4().hex[:8]}"
+
+    def stacks(self) -> set[str]:
+        return set(self.vnf.project.stacks())
+
+    def test_the_stack_has_the_name_of_the_instance(self) -> None:
+        self.create(vnfInstanceName=self.name)
+        self.run_completed("instantiate", self.instantiation())
+        self.assertEqual({self.name}, self.stacks())
+        before = self.vnf.project.stacks()[self.name]["id"]
+        # the stack keeps the name that the instance had
+        self.vnf.modify(self.vnf.id, {"vnfInstanceName": "renamed"})
+        self.run_completed("heal", {})
+        self.assertEqual({self.name}, self.stacks())
+        self.assertNotEqual(before, self.vnf.project.stacks()[self.name]["id"])
+        scale = {"aspectId": "front_aspect", "type": "SCALE_OUT"}
+        self.run_completed("scale", scale)
+        first = self.vnf.id
+        self.create(vnfInstanceName=self.name)
+        self.run_completed("instantiate", self.instantiation())
+        self.assertEqual({self.name, self.vnf.stack}, self.stacks())
+        self.run_completed("heal", {})
+        self.assertEqual({self.name, self.vnf.stack}, self.stacks())
+        for instance_id in (first, self.vnf.id):
+            self.vnf.id = instance_id
+            self.run_completed("terminate", {"terminationType": "FORCEFUL"})
+        self.assertEqual(set(), self.stacks())
+
+    def test_a_name_that_heat_does_not_accept(self) -> None:
+        self.create(vnfInstanceName="my VNF")
+        self.run_completed("instantiate", self.instantiation())
+        self.assertEqual({self.vnf.stack}, self.stacks())
+
+    def test_a_failed_instantiation(self) -> None:
+        self.create(vnfInstanceName=self.name)
+        self.vnf.project.fail("store", "No room.")
+        state = self.run_operation("instantiate", self.instantiation())
+        self.assertEqual("FAILED_TEMP", state)
+        self.assertEqual({self.name}, self.stacks())
+        op_occ = f"/vnflcm/v1/vnf_lcm_op_occs/{self.op_occ_id}"
+        self.assertEqual(200, self.vnf.call("POST", f"{op_occ}/fail").status)
+        path = f"{INSTANCES}/{self.vnf.id}"
+        waiting.until(
+            lambda: self.vnf.call("DELETE", path).status == 204,
+            "the deletion of the leftovers",
+        )
+        self.assertEqual(set(), self.stacks())
+
+    def test_a_rollback(self) -> None:
+        self.create(vnfInstanceName=self.name)
+        self.vnf.project.fail("store", "No room.")
+        self.run_operation("instantiate", self.instantiation())
+        self.vnf.project.repair("store")
+        done = self.vnf.decide(self.op_occ_id, "rollback")
+        self.assertEqual("ROLLED_BACK", done["operationState"])
+        self.assertEqual(set(), self.stacks())
+
+
+class TestVersionOne(VersionOneCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.create()
+        self.run_completed("instantiate", self.instantiation())
 
     def show(self) -> Any:
         return self.vnf.call("GET", f"{INSTANCES}/{self.vnf.id}").json

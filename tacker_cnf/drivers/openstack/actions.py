@@ -6,11 +6,14 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.openstack import inventory, request_validation
+from tacker_cnf.drivers.openstack import (
+    inventory,
+    request_validation,
+    stack_names,
+)
 from tacker_cnf.drivers.openstack.inventory import Vnfc
 from tacker_cnf.drivers.openstack.observation import ObservedStack
 from tacker_cnf.drivers.openstack.operational_state import POWER_STATES
-from tacker_cnf.drivers.openstack.stack_task import stack_name
 from tacker_cnf.drivers.openstack.stacks import Resource
 from tacker_cnf.lcm.change import ALL, flavour_of
 from tacker_cnf.lcm.vnf_plan import Action, ActionType, FieldChange
@@ -67,7 +70,10 @@ class StackPlan:
         reason: str,
         changes: tuple[FieldChange, ...] = (),
     ) -> Action:
-        name = stack_name(self.task.instance.id)
+        instance = self.task.instance
+        name = stack_names.recorded_name(
+            instance
+        ) or stack_names.requested_name(instance)
         return Action(
             type=kind, kind=STACK, name=name, reason=reason, changes=changes
         )

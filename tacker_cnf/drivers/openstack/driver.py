@@ -28,6 +28,7 @@ from tacker_cnf.drivers.openstack import (
     rolling_update,
     scale_in,
     server_deletion,
+    stack_names,
     templates,
 )
 from tacker_cnf.drivers.openstack.clouds import Clouds
@@ -44,11 +45,7 @@ from tacker_cnf.drivers.openstack.resource_policy import (
     Template,
 )
 from tacker_cnf.drivers.openstack.stack_fields import StackFields, UserData
-from tacker_cnf.drivers.openstack.stack_task import (
-    StackTask,
-    instance_of,
-    stack_name,
-)
+from tacker_cnf.drivers.openstack.stack_task import StackTask
 from tacker_cnf.drivers.openstack.stacks import Stack, Tree
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
 from tacker_cnf.http_client import clients
@@ -281,7 +278,7 @@ class OpenstackDriver:
         return {
             instance_id: [str(stack)]
             for stack in heat.stacks()
-            if (instance_id := instance_of(stack.name)) is not None
+            if (instance_id := stack_names.instance_of(stack)) is not None
             and task.instance_id in {None, instance_id}
             and stack.status not in DELETED_STATUSES
         }
@@ -289,12 +286,16 @@ class OpenstackDriver:
     def clean(self, task: SearchTask) -> Sequence[str]:
         assert task.instance_id is not None
         heat = self._heat_for_search(task)
-        found = heat.find(stack_name(task.instance_id))
-        if found is None or found.status == "DELETE_COMPLETE":
-            return ()
-        if found.status != "DELETE_IN_PROGRESS":
-            heat.delete(found)
-        return [str(found)]
+        found = [
+            stack
+            for stack in heat.stacks()
+            if stack_names.instance_of(stack) == task.instance_id
+            and stack.status != "DELETE_COMPLETE"
+        ]
+        for stack in found:
+            if stack.status != "DELETE_IN_PROGRESS":
+                heat.delete(stack)
+        return [str(stack) for stack in found]
 
     def _heat_for_search(self, task: SearchTask) -> Heat:
         retry_policy = RetryPolicy.without_deadline(task.cancel_token)

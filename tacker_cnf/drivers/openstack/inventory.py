@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf.drivers.openstack import addresses, connectivity
+from tacker_cnf.drivers.openstack.stack_names import STACK_NAME
 from tacker_cnf.drivers.openstack.stacks import PORT, Resource, Stack, Tree
 from tacker_cnf.lcm.change import State
 from tacker_cnf.lcm.instantiated_info import Observed
@@ -181,6 +182,7 @@ def build_result(
         ext_managed_virtual_link_info=links.managed(),
         metadata={
             "stack_id": stack.id,
+            STACK_NAME: stack.name,
             "nfv": stack.nfv,
             "tenant": location.tenant,
         },

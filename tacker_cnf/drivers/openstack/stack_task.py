@@ -3,8 +3,8 @@
 import collections
 import contextlib
 import dataclasses
+import functools
 import math
-import re
 from collections.abc import (
     Callable,
     Collection,
@@ -20,7 +20,11 @@ from oslo_log import log
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.coordination import Coordination
-from tacker_cnf.drivers.openstack import api_errors, inventory
+from tacker_cnf.drivers.openstack import (
+    api_errors,
+    inventory,
+    stack_names,
+)
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import StackLocation, Vnfc
 from tacker_cnf.drivers.openstack.resource_policy import (
@@ -53,23 +57,6 @@ MARK_REASON: Final = "marked by tacker"
 #: resource_status_reason when the mark is removed
 UNMARK_REASON: Final = "mark removed, no update started"
 
-_STACK_NAME: Final = re.compile(
-    r"vnf-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
-)
-
-
-def stack_name(instance_id: str) -> str:
-    """Return the name of the stack of an instance."""
-    return f"vnf-{instance_id}"
-
-
-def instance_of(name: str) -> str | None:
-    """Return the id of the instance in the name of its stack; None: it is
-    not the name of a VNF's stack.
-    """
-    match = _STACK_NAME.fullmatch(name)
-    return match[1] if match else None
-
 
 class StackTask:
     """The operations of one task on the stack of its instance."""
@@ -100,7 +87,6 @@ class StackTask:
         self._location = location
         self.progress = Progress(context.report_progress)
         self.waiter = StackWaiter(heat, deadline, self.progress)
-        self.name = stack_name(task.instance.id)
         #: whether an update was requested since the last marked()
         self._update_sent = False
 
@@ -130,10 +116,35 @@ class StackTask:
             virtual_links={**before.virtual_links, **flavour.virtual_links},
         )
 
+    @functools.cached_property
+    def name(self) -> str:
+        """The name of the stack. That of a new VNF is the name of its
+        instance, unless another stack has this name.
+        """
+        instance = self._task.instance
+        if recorded := stack_names.recorded_name(instance):
+            return recorded
+        default = stack_names.mark_of(instance.id)
+        requested = stack_names.requested_name(instance)
+        if requested == default:
+            return default
+        found = self.heat.find(requested)
+        if found is not None:
+            is_own = stack_names.is_of(found, instance)
+            return requested if is_own else default
+        # an attempt by an earlier release has created it
+        return default if self.heat.find(default) else requested
+
     def find(self) -> Stack | None:
-        """Find the stack; None: not found, or DELETE_COMPLETE."""
+        """Find the stack; None: not found, or DELETE_COMPLETE, or its name is
+        that of a stack that another client has created.
+        """
         found = self.heat.find(self.name)
-        if found is None or found.status == "DELETE_COMPLETE":
+        if (
+            found is None
+            or found.status == "DELETE_COMPLETE"
+            or not stack_names.is_of(found, self._task.instance)
+        ):
             return None
         return found
 
@@ -237,8 +248,8 @@ class StackTask:
         """
         backoff = PollBackoff(self.heat, self.waiter.deadline)
         while True:
-            found = self.heat.find(self.name)
-            if found is None or found.status == "DELETE_COMPLETE":
+            found = self.find()
+            if found is None:
                 identity = self._create(fields, base_hot)
                 if identity:
                     return self.waiter.wait_complete(identity, None)
@@ -546,6 +557,7 @@ class StackTask:
         body: dict[str, Any] = {
             "parameters": dict(parameters),
             "timeout_mins": self._timeout_minutes(),
+            "tags": stack_names.mark_of(self._task.instance.id),
         }
         if template is not None:
             if self._policy:

@@ -40,6 +40,7 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     )
     parameters: dict[str, Any] = msgspec.field(default_factory=dict)
     links: tuple[dict[str, str], ...] = ()
+    tags: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         return f"Stack {self.name} ({self.status})"
