@@ -147,6 +147,15 @@ class TestLifecycle(VersionCase):
             response = self.update(instance_id, {attribute: UNKNOWN_ID})
             self.assert_problem(400, response, UNKNOWN_ID)
 
+    def test_another_package_that_no_heal_would_apply(self) -> None:
+        self.vnfm.driver.heals_storage = True
+        instance_id = self.create_instantiated()
+        present = self.show(instance_id)["vnfdId"]
+        response = self.update(instance_id, {"vnfdId": self.vnfm.onboard()})
+        self.assert_problem(409, response, "change_vnfpkg")
+        self.end(self.update(instance_id, {"vnfdId": present}))
+        self.assertEqual(present, self.show(instance_id)["vnfdId"])
+
     def test_vims_of_an_instance_that_is_not_instantiated(self) -> None:
         body = {"vimConnectionInfo": [{"id": "a", "vimId": "b"}]}
         response = self.update(self.create()["id"], body)

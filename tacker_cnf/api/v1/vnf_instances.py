@@ -151,6 +151,8 @@ class VnfInstancesV1:
                 vnfd_id = self._instances.get_vnfd_id(
                     http.caller(), body.vnf_pkg_id
                 )
+            if vnfd_id:
+                self._check_package_change(instance_id, vnfd_id)
             request = requests.modify(body, vnfd_id)
             vnf_instances.authorize_inline_vims(request)
             op_occ_id = self._operations.modify(
@@ -162,6 +164,22 @@ class VnfInstancesV1:
         except errors.UnknownVnfd as error:
             raise errors.BadRequest(str(error)) from None
         http.set_location(resources.op_occ_path(op_occ_id))
+
+    def _check_package_change(self, instance_id: str, vnfd_id: str) -> None:
+        """Check that a modification of the VNFD has the effect that version 1
+        gives it: the next heal applies the new package.
+
+        :raises WrongState: the resources of the VNF would stay as they are
+        """
+        instance = self._instance(instance_id)
+        driver = self._instances.driver_of(instance)
+        if vnfd_id != instance.vnfd_id and driver and driver.heals_storage:
+            raise errors.WrongState(
+                f"vnfdId: VNF instance {instance_id} is INSTANTIATED, and a "
+                "heal would create its resources by its present VNFD "
+                f"{instance.vnfd_id} again. Change the package by version 2: "
+                "POST /vnflcm/v2/vnf_instances/.../change_vnfpkg."
+            )
 
     @http.endpoint(
         204,
