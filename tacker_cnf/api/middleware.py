@@ -1,6 +1,7 @@
 """The middleware around the handlers: authentication and error responses."""
 
 import io
+import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -24,6 +25,9 @@ LCM_ROOTS: Final[Mapping[str, LcmVersion]] = {
     SHORT_ROOT: LcmVersion.V2,
 }
 HEALTHCHECK: Final = "/healthcheck"
+_CONTENT: Final = re.compile(
+    "/vnfpkgm/v1/vnf_packages/[^/]+/package_content/*"
+)
 #: paths that need no token
 PUBLIC: Final = frozenset(
     {
@@ -59,7 +63,7 @@ def is_probe(path: str) -> bool:
 
 def is_upload(method: str, path: str) -> bool:
     """Check whether a request has the content of a VNF package."""
-    return method == "PUT" and path.rstrip("/").endswith("/package_content")
+    return method == "PUT" and bool(_CONTENT.fullmatch(path))
 
 
 def authenticate(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:

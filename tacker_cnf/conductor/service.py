@@ -68,8 +68,8 @@ MAX_LEASE_CHECK_INTERVAL_S: Final = 1.0
 #: seconds between two deletions of expired idempotency keys, and of
 #: temporary directories that scripts of lost conductors left
 CLEANUP_INTERVAL_S: Final = 600.0
-#: operations that wait for a script or a delayed change without a worker;
-#: each has a thread and a lease
+#: operations that wait for a script or a delayed change without a worker,
+#: shared by the projects as the workers are; each has a thread and a lease
 MAX_YIELDING: Final = 256
 
 
@@ -117,7 +117,10 @@ class Conductor:
                 fair_places.share(self._conf.workers, percent)
                 for percent in (self._conf.project_share, self._conf.vim_share)
             ],
-            MAX_YIELDING,
+            FairPlaces(
+                MAX_YIELDING,
+                [fair_places.share(MAX_YIELDING, self._conf.project_share)],
+            ),
         )
         self._max_scripts = conf.scripts.max_running
         self._scripts = FairPlaces(

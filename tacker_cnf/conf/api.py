@@ -73,8 +73,8 @@ OPTIONS = (
         help="Percentage of max_uploads, of max_peer_requests and of "
         "[scripts] max_dry_runs that requests of one project may have at "
         "the same time, so that those of others are accepted; at least one "
-        "request. Further ones are rejected with 503. 100: no limit, as for "
-        "an installation with one project.",
+        "request, which is all of a number of 1. Further ones are rejected "
+        "with 503. 100: no limit, as for an installation with one project.",
     ),
     cfg.IntOpt(
         "keepalive_timeout",

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import listing, models, outbox, scope
+from tacker_cnf.db import listing, models, outbox, scope, vims
 from tacker_cnf.db.session import epoch
 from tacker_cnf.db.vims import ProvidedVimRecord
 from tacker_cnf.list_query import ListQuery, Position
@@ -39,25 +39,16 @@ NOT_BEING_CLEANED: Final = sa.or_(
     Row.cleanup_until.is_(None), Row.cleanup_until < epoch()
 )
 
-_VIM: Final = models.Vim
-_PROVIDER: Final = models.VimProvider
-#: a row for each VIM that the instance provides, or one
-_STORED: Final = (
-    sa.select(
-        *(column.label(name) for name, column in COLUMNS.items()),
-        Row.user_id,
-        Row.generation,
-        Row.vnf_package_id,
-        Row.busy_with,
-        _VIM.id.label("provided_id"),
-        _VIM.name.label("provided_name"),
-        _VIM.type.label("provided_type"),
-    )
-    .outerjoin(_PROVIDER, _PROVIDER.vnf_instance_id == Row.id)
-    .outerjoin(_VIM, _VIM.id == _PROVIDER.vim_id)
-    .where(Row.id == sa.bindparam("instance_id"))
-    .order_by(_VIM.created_at, _VIM.id)
-)
+_STORED: Final = sa.select(
+    *(column.label(name) for name, column in COLUMNS.items()),
+    Row.user_id,
+    Row.generation,
+    Row.vnf_package_id,
+    Row.busy_with,
+    sa.exists()
+    .where(models.VimProvider.vnf_instance_id == Row.id)
+    .label("provides_vims"),
+).where(Row.id == sa.bindparam("instance_id"))
 
 
 class StoredInstance(NamedTuple):
@@ -134,26 +125,18 @@ def load(session: orm.Session, instance_id: str) -> StoredInstance:
     :raises NotFound: the instance does not exist
     :raises Forbidden: the policy does not allow the client this instance
     """
-    rows = session.execute(_STORED, {"instance_id": instance_id}).all()
-    if not rows:
+    row = session.execute(_STORED, {"instance_id": instance_id}).one_or_none()
+    if row is None:
         raise errors.NotFound(f"There is no VNF instance {instance_id}.")
-    row = rows[0]
     scope.authorize(session, scope.owner_of(row))
     return StoredInstance(
         instance=_value({name: getattr(row, name) for name in COLUMNS}),
         generation=row.generation,
         package_id=row.vnf_package_id,
         holder=row.busy_with,
-        vims=tuple(
-            ProvidedVimRecord(
-                instance_id,
-                row.provided_id,
-                row.provided_name,
-                row.provided_type,
-            )
-            for row in rows
-            if row.provided_id
-        ),
+        vims=vims.list_provided(session, instance_id)
+        if row.provides_vims
+        else (),
     )
 
 

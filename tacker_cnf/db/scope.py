@@ -42,6 +42,16 @@ def limit_to_client(
         return
     if execution.is_insert:
         return
+    if execution.is_executemany:
+        raise TypeError("a statement of a request has one set of parameters")
+    if execution.is_update or execution.is_delete:
+        # rows in the session: the limits cannot be evaluated outside of SQL
+        execution.update_execution_options(
+            **{
+                "synchronize_session": "fetch",
+                **execution.local_execution_options,
+            }
+        )
     statement: Any = execution.statement
     limited = _LIMITED.get(statement)
     if limited is None:

@@ -77,6 +77,15 @@ class FairPlaces:
             granted = self._grant()
         _notify(granted)
 
+    def take(self, groups: Groups) -> Request | None:
+        """Take a place that is free now; None: there is none for the groups."""
+        request = Request(groups, lambda _: None)
+        self.request(request)
+        if request.has_place:
+            return request
+        self.release(request)
+        return None
+
     def acquire(
         self,
         groups: Groups,

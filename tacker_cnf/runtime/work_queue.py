@@ -1,7 +1,6 @@
 """Queue of keys that worker threads process."""
 
 import contextlib
-import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
@@ -25,7 +24,7 @@ class WorkQueue:
     :param workers: maximum number of threads
     :param name: of the threads
     :param max_of_group: for each level of groups, the most threads of one
-    :param max_yielding: the most threads that yield their workers at once
+    :param yields: places for threads that yield their workers; None: for all
     """
 
     def __init__(
@@ -34,7 +33,7 @@ class WorkQueue:
         workers: int,
         name: str,
         max_of_group: Sequence[int] = (),
-        max_yielding: float = math.inf,
+        yields: FairPlaces | None = None,
     ) -> None:
         self._work = work
         self._name = name
@@ -46,8 +45,7 @@ class WorkQueue:
         #: busy keys that are processed again afterwards, and their groups
         self._requeued: dict[str, Groups] = {}
         self._threads = 0
-        self._max_yielding = max_yielding
-        self._yielding = 0
+        self._yields = yields
         self._closed = False
         #: .worker: the request of this thread, which has been granted
         self._current = threading.local()
@@ -125,28 +123,34 @@ class WorkQueue:
     def yield_worker(self, cancel_token: CancelToken) -> Iterator[None]:
         """Let another key be processed within this block, in which this
         thread only waits; then wait for a worker again. If too many threads
-        wait so, this one keeps its worker, and the keys stay in the queue.
+        of its groups wait so, it keeps its worker.
 
         :param cancel_token: cancelled work does not wait for one
         """
         worker: Request | None = getattr(self._current, "worker", None)
         # without a worker: not a thread of this queue, or it has yielded it
-        if not (worker and worker.has_place and self._may_yield()):
+        if not (worker and worker.has_place):
             yield
             return
-        self._workers.release(worker)
-        try:
-            yield
-        finally:
-            self._take_worker(worker.groups, cancel_token)
-            with self._changed:
-                self._yielding -= 1
+        with self._place_to_wait(worker.groups) as may_wait:
+            if not may_wait:
+                yield
+                return
+            self._workers.release(worker)
+            try:
+                yield
+            finally:
+                self._take_worker(worker.groups, cancel_token)
 
-    def _may_yield(self) -> bool:
-        with self._changed:
-            may_yield = self._yielding < self._max_yielding
-            self._yielding += may_yield
-        return may_yield
+    @contextlib.contextmanager
+    def _place_to_wait(self, groups: Groups) -> Iterator[bool]:
+        """Keep a place for a thread that yields its worker, if there is one."""
+        place = self._yields and self._yields.take(groups)
+        try:
+            yield place is not None or self._yields is None
+        finally:
+            if self._yields and place:
+                self._yields.release(place)
 
     def _take_worker(self, groups: Groups, cancel_token: CancelToken) -> None:
         """Wait until this thread has a worker again, unless cancelled."""

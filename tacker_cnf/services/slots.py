@@ -11,7 +11,7 @@ from oslo_config import cfg
 
 from tacker_cnf import errors
 from tacker_cnf.runtime import fair_places
-from tacker_cnf.runtime.fair_places import FairPlaces, Request
+from tacker_cnf.runtime.fair_places import FairPlaces
 
 #: seconds after which a rejected request is sent again
 RETRY_AFTER_S: Final = 10
@@ -40,16 +40,15 @@ class Slots:
 
         :raises Unavailable: too many requests do it
         """
-        request = Request((project_id,), lambda _: None)
-        self._places.request(request)
+        place = self._places.take((project_id,))
+        if place is None:
+            raise errors.Unavailable(self._message).with_headers(
+                [("Retry-After", str(RETRY_AFTER_S))]
+            )
         try:
-            if not request.has_place:
-                raise errors.Unavailable(self._message).with_headers(
-                    [("Retry-After", str(RETRY_AFTER_S))]
-                )
             yield
         finally:
-            self._places.release(request)
+            self._places.release(place)
 
 
 def for_peers(conf: cfg.ConfigOpts) -> Slots:

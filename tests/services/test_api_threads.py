@@ -33,7 +33,11 @@ class TestThreads(testtools.TestCase):
             Deployment(
                 self,
                 POSTGRESQL,
-                api={"threads": THREADS, "dry_run_timeout": NEVER_S},
+                api={
+                    "threads": THREADS,
+                    "dry_run_timeout": NEVER_S,
+                    "project_share": 100,
+                },
                 vims={"check_timeout": NEVER_S},
                 outgoing={
                     "timeout": NEVER_S,

@@ -94,6 +94,7 @@ class ScopeTest(StoreTest):
             instances.load: "an-instance",
             op_occs.get: "an-op-occ",
             op_occs.load: "an-op-occ",
+            op_occs.load_shown: "an-op-occ",
             op_occs.etag: "an-op-occ",
             subscriptions.get: "a-subscription",
             subscriptions.delete: "a-subscription",

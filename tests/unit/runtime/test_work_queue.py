@@ -7,6 +7,7 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.fair_places import FairPlaces
 from tacker_cnf.runtime.work_queue import WorkQueue
 from tests.fixtures import waiting
 
@@ -133,14 +134,21 @@ class TestWorkQueue(testtools.TestCase):
                 may_continue.wait(WAIT_TIMEOUT_S)
             self.done.append(key)
 
-        queue = WorkQueue(work, 2, "bounded", max_yielding=3)
+        yields = FairPlaces(4, [3])
+        queue = WorkQueue(work, 3, "bounded", [2], yields=yields)
         for number in range(20):
-            queue.put(str(number))
+            queue.put(str(number), "a")
         for _ in range(5):
             self.assertTrue(started.acquire(timeout=WAIT_TIMEOUT_S))
         self.assertFalse(started.acquire(timeout=0.1))
+        # another group has a place to wait, and then a worker
+        for number in range(3):
+            queue.put(f"b{number}", "b")
+        for _ in range(2):
+            self.assertTrue(started.acquire(timeout=WAIT_TIMEOUT_S))
+        self.assertFalse(started.acquire(timeout=0.1))
         may_continue.set()
-        waiting.until(lambda: len(self.done) == 20, "all keys")
+        waiting.until(lambda: len(self.done) == 23, "all keys")
         queue.close()
         self.assertTrue(queue.join(WAIT_TIMEOUT_S))
 
