@@ -1,12 +1,22 @@
 """The modules that user data written for Tacker imports."""
 
+from pathlib import Path
 from typing import Final
 
 from tacker_cnf.scripts import compat_modules
 from tacker_cnf.scripts.compat_modules import Modules
+from tacker_cnf.vnfd import script_source
+from tacker_cnf.vnfd.script_source import REFERENCE_PACKAGE
 
 _COMMON: Final = "tacker.sol_refactored.common"
 _OPENSTACK: Final = "tacker.sol_refactored.infra_drivers.openstack"
+#: user data of version 1 of the API
+_VERSION_1: Final = f"{REFERENCE_PACKAGE}.vnfm.lcm_user_data"
+#: its base class, and the module with it
+VERSION_1_BASE: Final = (
+    f"{_VERSION_1}.abstract_user_data",
+    "AbstractUserData",
+)
 _PRODUCT: Final = "tacker_cnf.user_data"
 _FUNCTIONS: Final = {
     name: f"{_PRODUCT}.parameters:{name}"
@@ -56,4 +66,40 @@ MODULES: Final[Modules] = {
             "rm_idx",
         )
     },
+    VERSION_1_BASE[0]: {
+        VERSION_1_BASE[1]: f"{_PRODUCT}.v1.base:AbstractUserData",
+    },
+    f"{_VERSION_1}.constants": {
+        "USER_DATA_TIMEOUT": f"{_PRODUCT}.v1.base:USER_DATA_TIMEOUT",
+    },
+    f"{_VERSION_1}.utils": {
+        name: f"{_PRODUCT}.v1.utils:{name}"
+        for name in (
+            "AUTO_SCALING_GROUP",
+            "HOT_CINDER_VOLUME",
+            "HOT_NEUTRON_PORT",
+            "HOT_NOVA_FLAVOR",
+            "HOT_NOVA_SERVER",
+            "PORT_SERVER_TYPE",
+            "SUPPORTED_HOT_TYPE",
+            "create_cpd_vl_dict",
+            "create_desired_capacity_dict",
+            "create_final_param_dict",
+            "create_initial_param_dict",
+            "create_initial_param_server_port_dict",
+            "create_network_dict",
+            "create_sw_image_dict",
+            "create_vdu_flavor_capability_name_dict",
+            "create_vdu_flavor_dict",
+            "create_vdu_image_dict",
+            "get_desired_capacity_dict",
+            "get_diff_base_hot_param_from_api",
+        )
+    },
 }
+
+
+def is_version_1(file: Path) -> bool:
+    """Check whether a file has user data of version 1 of the API."""
+    imported = script_source.imports(script_source.parse(file))
+    return any(f"{name}.".startswith(f"{_VERSION_1}.") for name in imported)

@@ -15,7 +15,7 @@ from tacker_cnf.user_data.package import Package
 
 #: without these Heat rejects the stack with an error that does not name them
 REQUIRED_ATTRIBUTES: Final = frozenset(
-    {"computeFlavourId", "vcImageId", "network", "port"}
+    {"computeFlavourId", "flavor", "image", "vcImageId", "network", "port"}
 )
 
 
@@ -337,9 +337,9 @@ def package_change_fields(
     sources.apply_ext_managed_vls(template)
     nfv = sources.with_overrides(merge.patched(previous_nfv, found))
     if read_attributes is not None:
-        read_values = _read_values(nfv, read_attributes)
-        check(read_values)
-        for kind, names in read_values.items():
+        resolved = read_values(nfv, read_attributes)
+        check(resolved)
+        for kind, names in resolved.items():
             # a merge patch cannot set a value to None
             entries = nfv.setdefault(kind, {})
             for name, values in names.items():
@@ -347,7 +347,7 @@ def package_change_fields(
     return full_fields(template, hot["files"], nfv)
 
 
-def _read_values(nfv: Json, read_attributes: Json) -> Json:
+def read_values(nfv: Json, read_attributes: Json) -> Json:
     """Return the values of nfv that are read; None for missing ones."""
     return {
         kind: {

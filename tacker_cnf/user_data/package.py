@@ -1,5 +1,6 @@
 """A VNF package, as user data reads it."""
 
+import copy
 import functools
 from collections.abc import Iterable
 from pathlib import Path
@@ -43,6 +44,10 @@ class Package:
             for path in sorted(folder.glob("Definitions/*.y*ml"))
         ]
         return descriptor.find_topology(folder, files, flavour_id)
+
+    def definitions(self, flavour_id: str) -> Json:
+        """Return the definitions file of a flavour."""
+        return copy.deepcopy(dict(self._topology(flavour_id).document.raw))
 
     def _raw_nodes(
         self, flavour_id: str, names: Iterable[str]

@@ -197,24 +197,6 @@ class TestNames(UserDataCase):
             )
             self.assertIn(message, str(error))
 
-    def test_user_data_of_version_1(self) -> None:
-        module = "tacker.vnfm.lcm_user_data.abstract_user_data"
-        parameters = {PATH: "./UserData/mine.py", CLASS: "SampleUserData"}
-        for text, is_valid in (
-            (f"from {module} import AbstractUserData", False),
-            (f"    import {module} as base", False),
-            (f"#: not {module}", True),
-        ):
-            self.write(text)
-            task = self.build_task(**parameters)
-            if is_valid:
-                self.user_data.check(task)
-                continue
-            error = self.assertRaises(
-                errors.InvalidParameters, self.user_data.check, task
-            )
-            self.assertIn("user data of version 1", str(error))
-
     def test_a_rollback_needs_it_in_the_old_package(self) -> None:
         former_package = Path(self.useFixture(fixtures.TempDir()).path)
         task = self.build_task(

@@ -24,6 +24,7 @@ from tacker_cnf.drivers.openstack import (
     api_errors,
     inventory,
     stack_names,
+    userdata,
 )
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import StackLocation, Vnfc
@@ -438,13 +439,17 @@ class StackTask:
             not exist any more
         """
         tree = self.heat.tree(stack)
-        return inventory.build_result(
+        found = inventory.build_result(
             stack,
             tree.without(find_deleted(tree)),
             self._state,
             self.flavour,
             self._location,
             self.heat.ports(stack),
+        )
+        return msgspec.structs.replace(
+            found,
+            metadata={**found.metadata, **userdata.kept_names(self._task)},
         )
 
     def result_without_stack(self) -> Observed:

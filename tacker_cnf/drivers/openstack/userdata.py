@@ -2,7 +2,7 @@
 
 import dataclasses
 import posixpath
-import re
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -13,17 +13,20 @@ from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.lcm import redaction
 from tacker_cnf.scripts.limits import ScriptLimits
-from tacker_cnf.user_data import parameters, protocol, user_data_process
+from tacker_cnf.user_data import (
+    compat,
+    parameters,
+    protocol,
+    user_data_process,
+)
 from tacker_cnf.user_data.base import Json
 from tacker_cnf.user_data.default import DefaultUserData
 from tacker_cnf.user_data.protocol import UserDataInput, UserDataOutput
+from tacker_cnf.user_data.v1.adapter import Version1UserData
 
 PATH_PARAMETER: Final = "lcm-operation-user-data"
 CLASS_PARAMETER: Final = "lcm-operation-user-data-class"
-#: user data of version 1 of Tacker's API import their base class from here
-_VERSION_1: Final = re.compile(
-    rb"^[ \t]*(?:from|import)[ \t]+tacker\.vnfm\.lcm_user_data\b", re.MULTILINE
-)
+NAMES: Final = frozenset({PATH_PARAMETER, CLASS_PARAMETER})
 
 
 class UserDataClass(NamedTuple):
@@ -34,7 +37,9 @@ class UserDataClass(NamedTuple):
 
 
 class ChosenUserData:
-    """Runs the user data in additionalParams, or the default."""
+    """Runs the user data in additionalParams, or else that of version 1 which
+    instantiated the VNF, or the default.
+    """
 
     def __init__(self, limits: ScriptLimits) -> None:
         self._limits = limits
@@ -45,13 +50,13 @@ class ChosenUserData:
         :raises InvalidParameters: file or class is missing, or the file is
             not in the package, or not in the current package, whose user
             data a rollback runs, or the package does not name it, or its code
-            does not run
+            does not run, or it cannot have a method for the operation
         """
+        _check_operation(task)
         requested_class = _requested_class(task)
         if requested_class is None:
             return
         self._check_allowed(task.package, requested_class)
-        _check_interface(task.package, requested_class)
         current_package = task.current_package
         if current_package is None:
             return
@@ -119,11 +124,63 @@ class ChosenUserData:
             )
 
 
+def kept_names(task: InfraTask) -> dict[str, Any]:
+    """Return the parameters of user data of version 1, which later requests
+    need not repeat.
+    """
+    if task.change.restores:
+        names = _metadata(task)
+    else:
+        names = _names(task) if _is_version_1(task) else {}
+    return {name: names[name] for name in NAMES & names.keys()}
+
+
+def _names(task: InfraTask) -> Mapping[str, Any]:
+    """Return the parameters of the request, or else those that are kept."""
+    requested = task.change.parameters
+    return requested if NAMES & requested.keys() else _metadata(task)
+
+
+def _metadata(task: InfraTask) -> Mapping[str, Any]:
+    info = task.instance.instantiated_vnf_info
+    return info.metadata if info else {}
+
+
+def _is_version_1(task: InfraTask) -> bool:
+    """Check whether the user data of a task is of version 1."""
+    requested = task.change.parameters
+    if not NAMES & requested.keys():
+        return bool(NAMES & _metadata(task).keys())
+    file = find_file(task.package.path, str(requested.get(PATH_PARAMETER)))
+    return file is not None and compat.is_version_1(file)
+
+
+def _check_operation(task: InfraTask) -> None:
+    """Check that user data of version 1 can have a method for the operation.
+
+    :raises InvalidParameters: it cannot
+    """
+    assert task.package_call is not None
+    operation = task.package_call.operation
+    if (
+        task.change.operates
+        or hasattr(Version1UserData, operation)
+        or not _is_version_1(task)
+    ):
+        return
+    raise errors.InvalidParameters(
+        f"additionalParams.{PATH_PARAMETER}: {_names(task)[PATH_PARAMETER]} "
+        f"is user data of version 1, which does not know {operation}. Set "
+        "user data of version 2 in the request, or terminate the VNF and "
+        "instantiate it again."
+    )
+
+
 def _requested_class(task: InfraTask) -> UserDataClass | None:
-    additional_params = task.change.parameters
+    requested = _names(task)
     path, class_name = (
-        additional_params.get(PATH_PARAMETER),
-        additional_params.get(CLASS_PARAMETER),
+        requested.get(PATH_PARAMETER),
+        requested.get(CLASS_PARAMETER),
     )
     if path is None and class_name is None:
         return None
@@ -141,24 +198,6 @@ def _requested_class(task: InfraTask) -> UserDataClass | None:
             "valid name of a Python class."
         )
     return UserDataClass(path, str(class_name))
-
-
-def _check_interface(
-    package: UnpackedPackage, requested_class: UserDataClass
-) -> None:
-    """Check that user data are not those of version 1 of Tacker's API, whose
-    methods have other arguments and results.
-
-    :raises InvalidParameters: they are
-    """
-    if _VERSION_1.search(package.file(requested_class.path).read_bytes()):
-        raise errors.InvalidParameters(
-            f"additionalParams.{PATH_PARAMETER}: {requested_class.path!r} is "
-            "user data of version 1 of Tacker's API, which this service does "
-            "not run. Use a class of version 2, such as StandardUserData, or "
-            f"leave out {PATH_PARAMETER} and {CLASS_PARAMETER} for the "
-            "default user data."
-        )
 
 
 def _user_data_input(

@@ -1,0 +1,1 @@
+"""User data of version 1 of the API of Tacker."""
