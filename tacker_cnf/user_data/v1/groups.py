@@ -36,31 +36,26 @@ def set_sizes(hot: Json, desired: Counts, current: Counts) -> Sizes:
     """
     groups = dict(_groups(hot, desired))
     for vdu, count in desired.items():
-        if count != current.get(vdu, 0) and vdu not in groups.values():
+        present = current.get(vdu, 0)
+        if count != present and vdu not in groups.values():
             raise errors.InvalidParameters(
-                f"VDU {vdu} shall have {count} VNFCs, but no resource of the "
-                f"template has a type of {', '.join(GROUPS)} and a member "
-                f"{vdu}. Add the group to BaseHOT, or use the level and the "
-                "scale level of the template."
+                f"VDU {vdu} shall have {count} VNFCs, but the template has no "
+                f"{' or '.join(GROUPS)} with a member {vdu}: it has {present}."
+                " Add the group to BaseHOT, or choose a level with this "
+                "number."
             )
-    sizes = Sizes({}, {})
+    template: Json = {}
+    parameters: Json = {}
     for name, vdu in groups.items():
         resource = hot["template"]["resources"][name]
         key, _ = GROUPS[resource["type"]]
-        path = _path((resource.get("properties") or {}).get(key))
-        if path:
+        if path := _path((resource.get("properties") or {}).get(key)):
             patch = _nested(path, desired[vdu])
-            sizes = sizes._replace(
-                parameters=merge.patched(sizes.parameters, patch)
-            )
+            parameters = merge.patched(parameters, patch)
         else:
-            patch = _nested(
-                ("resources", name, "properties", key), desired[vdu]
-            )
-            sizes = sizes._replace(
-                template=merge.patched(sizes.template, patch)
-            )
-    return sizes
+            place = ("resources", name, "properties", key)
+            template = merge.patched(template, _nested(place, desired[vdu]))
+    return Sizes(template, parameters)
 
 
 def _groups(hot: Json, vdus: Counts) -> Iterator[tuple[str, str]]:

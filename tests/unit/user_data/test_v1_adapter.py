@@ -1,12 +1,16 @@
 """User data of version 1, called as that of version 2."""
 
-from types import ModuleType
+import runpy
+import sys
 from typing import Any, Final
 
+from fixtures import MonkeyPatch
+
 from tacker_cnf import errors
-from tacker_cnf.user_data.v1 import groups, utils
+from tacker_cnf.scripts import compat_modules
+from tacker_cnf.user_data.compat import MODULES
+from tacker_cnf.user_data.v1 import groups
 from tacker_cnf.user_data.v1.adapter import Version1UserData
-from tacker_cnf.user_data.v1.base import AbstractUserData
 from tests.fixtures import user_data_v1
 from tests.fixtures.user_data import (
     UserDataCase,
@@ -33,13 +37,11 @@ class VersionCase(UserDataCase):
         """Return user data; the package gets its template."""
         self.write(user_data_v1.HOT, template)
         self.write(user_data_v1.NESTED, user_data_v1.MEMBER)
-        module = ModuleType("own")
-        lines = text.splitlines()
-        body = "\n".join(line for line in lines if "tacker." not in line)
-        names = {"utils": utils, "AbstractUserData": AbstractUserData}
-        vars(module).update(names)
-        exec(body, vars(module))  # noqa: S102
-        return Version1UserData(module.Own)
+        self.write(user_data_v1.PATH, text)
+        self.useFixture(MonkeyPatch("sys.meta_path", [*sys.meta_path]))
+        compat_modules.install(MODULES)
+        found = runpy.run_path(str(self.folder / user_data_v1.PATH))
+        return Version1UserData(found["Own"])
 
     def running(self, **info: Any) -> Any:
         status = [{"aspectId": "front_aspect", "scaleLevel": 0}]
@@ -171,7 +173,7 @@ class TestInstantiate(VersionCase):
         error = self.assertRaises(
             errors.InvalidParameters, self.start, user_data, front=2
         )
-        self.assertIn("VDU front shall have 2 VNFCs, but no", str(error))
+        self.assertIn("VDU front shall have 2 VNFCs, but the temp", str(error))
 
     def test_missing_values(self) -> None:
         self.request["extVirtualLinks"] = []
