@@ -25,7 +25,7 @@ from tacker_cnf.services.plans import PlanService
 from tacker_cnf.services.subscriptions import SubscriptionService
 from tacker_cnf.services.vims import VimService
 from tacker_cnf.services.vnf_instances import VnfInstanceService
-from tacker_cnf.sol.lcm_version import LcmVersion
+from tacker_cnf.sol.api import Api
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -162,13 +162,13 @@ def other_routes(services: Services) -> Mapping[str, Methods]:
 def routes(services: Services) -> Mapping[str, Methods]:
     """Return all routes, /openapi.json included."""
     lcm = {
-        LcmVersion.V1: lcm_v1_routes(services),
-        LcmVersion.V2: lcm_routes(services),
+        Api.LCM_V1: lcm_v1_routes(services),
+        Api.LCM_V2: lcm_routes(services),
     }
     table = {
         root + path: methods
-        for root, version in middleware.LCM_ROOTS.items()
-        for path, methods in lcm[version].items()
+        for root, api in middleware.ROOTS.items()
+        for path, methods in lcm[api].items()
     } | dict(other_routes(services))
     document = openapi.Document(table)
     table["/openapi.json"] = {"GET": document.get}
@@ -188,8 +188,8 @@ class Root:
         while args and not args[-1]:
             args = args[:-1]
         found = self._routes.match(request.method, args)
-        if version := middleware.lcm_version(request.path):
-            http.check_version(version)
+        if api := middleware.api_of(request.path):
+            http.check_version(api)
         return found
 
 

@@ -20,7 +20,7 @@ from tacker_cnf.api import arrays, enums, openapi_parameters, policies
 from tacker_cnf.api.openapi_parameters import Parameter
 from tacker_cnf.context import Owner, RequestContext
 from tacker_cnf.sol import base, strict
-from tacker_cnf.sol.lcm_version import LcmVersion
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.problem import ProblemDetails
 
 LOG = log.getLogger(__name__)
@@ -441,14 +441,14 @@ _VERSION: Final = re.compile(r"(\d+\.\d+\.\d+)(-impl:.+)?")
 _VERSION_1: Final = re.compile(r"1\.\d+\.\d+(-impl:.+)?")
 
 
-def check_version(served: LcmVersion) -> None:
+def check_version(served: Api) -> None:
     """Check the Version header (SOL013 9.1 and 9.2).
 
     :raises BadRequest: the header is missing or malformed
     :raises NotAcceptable: this API does not support the version
     """
     version = pecan.request.headers.get("Version")
-    if served is LcmVersion.V1:
+    if served is Api.LCM_V1:
         # the openstack command sends none to cancel an operation
         if version is not None and not _VERSION_1.fullmatch(version):
             raise errors.NotAcceptable(

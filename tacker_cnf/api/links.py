@@ -5,8 +5,8 @@ from typing import Final
 import msgspec
 
 from tacker_cnf.lcm.operations import registry
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.common import Link
-from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionLinks,
@@ -19,7 +19,7 @@ from tacker_cnf.sol.vnf_package import (
     VnfPkgInfoLinks,
 )
 
-LCM: Final = LcmVersion.V2.root
+LCM: Final = Api.LCM_V2.root
 PACKAGES: Final = "/vnfpkgm/v1/vnf_packages"
 VIMS: Final = "/v1.0/vims"
 #: task -> attribute of its link, if the names differ

@@ -12,17 +12,17 @@ from webob import exc
 from tacker_cnf import context, errors
 from tacker_cnf.api import authentication, http, policies
 from tacker_cnf.services import DATABASE_DOWN
-from tacker_cnf.sol.lcm_version import LcmVersion
+from tacker_cnf.sol.api import Api
 
 Environ = dict[str, Any]
 Wsgi = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 #: the short root of version 2, beside ETSI's
 SHORT_ROOT: Final = "/v2"
-#: roots of the lifecycle API -> its versions
-LCM_ROOTS: Final[Mapping[str, LcmVersion]] = {
-    **{version.root: version for version in LcmVersion},
-    SHORT_ROOT: LcmVersion.V2,
+#: root of the paths of an API -> the API
+ROOTS: Final[Mapping[str, Api]] = {
+    **{api.root: api for api in Api},
+    SHORT_ROOT: Api.LCM_V2,
 }
 HEALTHCHECK: Final = "/healthcheck"
 _CONTENT: Final = re.compile(
@@ -34,20 +34,20 @@ PUBLIC: Final = frozenset(
         HEALTHCHECK,
         "/openapi.json",
         "/vnflcm/api_versions",
-        *(f"{version.root}/api_versions" for version in LcmVersion),
+        *(f"{api.root}/api_versions" for api in Api),
     }
 )
 
 
-def lcm_version(path: str) -> LcmVersion | None:
-    """Return the version of the lifecycle API that a path belongs to; None:
-    none, or its list of versions.
+def api_of(path: str) -> Api | None:
+    """Return the API that a path belongs to; None: none with versions, or a
+    list of versions.
     """
     if is_public(path):
         return None
-    for root, version in LCM_ROOTS.items():
+    for root, api in ROOTS.items():
         if path.startswith(root + "/"):
-            return version
+            return api
     return None
 
 
@@ -131,10 +131,10 @@ def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
             environ.pop(name, None)
         environ["wsgi.input"] = io.BytesIO()
         common_headers = [("X-Openstack-Request-Id", request_id)]
-        version = lcm_version(environ.get("PATH_INFO", ""))
-        if version:
+        api = api_of(environ.get("PATH_INFO", ""))
+        if api:
             common_headers += [
-                ("Version", version.number),
+                ("Version", api.number),
                 ("Accept-Ranges", "none"),
             ]
 

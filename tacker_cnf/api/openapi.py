@@ -21,7 +21,7 @@ from tacker_cnf.api.openapi_operation import OperationObject
 from tacker_cnf.api.routing import Methods
 from tacker_cnf.api.schemas import Schemas
 from tacker_cnf.sol import base
-from tacker_cnf.sol.lcm_version import LcmVersion
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.problem import ProblemDetails
 
 Json = dict[str, Any]
@@ -36,9 +36,9 @@ _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
 _INFO: Final = {
     "title": "tacker_cnf",
     "description": "A VNF manager: lifecycle management by ETSI NFV-SOL 003"
-    f" and 002 version 3.3.1 ({LcmVersion.V2.root}) and 2.6.1"
-    f" ({LcmVersion.V1.root}), VNF packages, and VIMs. All paths under"
-    f" {LcmVersion.V2.root} exist under {middleware.SHORT_ROOT} as well.",
+    f" and 002 version 3.3.1 ({Api.LCM_V2.root}) and 2.6.1"
+    f" ({Api.LCM_V1.root}), VNF packages, and VIMs. All paths under"
+    f" {Api.LCM_V2.root} exist under {middleware.SHORT_ROOT} as well.",
     "version": "2.0.0",
     "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
 }

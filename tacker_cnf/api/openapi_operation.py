@@ -81,8 +81,8 @@ class OperationObject:
             )
             for name in self._path_variables
         ]
-        version = middleware.lcm_version(self.path)
-        fixed = [openapi_parameters.VERSIONS[version]] if version else []
+        api = middleware.api_of(self.path)
+        fixed = [openapi_parameters.VERSIONS[api]] if api else []
         return [
             {"name": p.name, "in": p.location, **parameter_object(p)}
             for p in (*path, *fixed, *self.endpoint.parameters)
@@ -141,11 +141,11 @@ class OperationObject:
         return {kind: {} for kind in produces}
 
     def _headers(self, extra: Iterable[Parameter]) -> Json:
-        version = middleware.lcm_version(self.path)
+        api = middleware.api_of(self.path)
         fixed = [openapi_parameters.REQUEST_ID]
-        if version:
+        if api:
             fixed += [
-                openapi_parameters.RESPONSE_VERSIONS[version],
+                openapi_parameters.RESPONSE_VERSIONS[api],
                 openapi_parameters.ACCEPT_RANGES,
             ]
         shared = {
@@ -162,9 +162,7 @@ class OperationObject:
     def _error_descriptions(self) -> dict[int, list[str]]:
         """Return the descriptions of the errors, by status."""
         public = middleware.is_public(self.path)
-        negotiates = self.endpoint.produces or middleware.lcm_version(
-            self.path
-        )
+        negotiates = self.endpoint.produces or middleware.api_of(self.path)
         names = self._path_variables or (
             openapi_parameters.IDEMPOTENCY_KEY in self.endpoint.parameters
         )

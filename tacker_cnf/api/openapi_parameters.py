@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tacker_cnf.sol.lcm_version import LcmVersion
+from tacker_cnf.sol.api import Api
 
 STRING: Final = types.MappingProxyType({"type": "string"})
 #: a flag needs no value, but some clients cannot send a name alone
@@ -35,18 +35,18 @@ def _query(
 
 #: the Version header of requests
 VERSIONS: Final = {
-    LcmVersion.V1: Parameter(
+    Api.LCM_V1: Parameter(
         name="Version",
         description="The version of the API that the client uses (SOL013"
         " 9.2); a suffix -impl:... is allowed.",
         schema={"type": "string", "pattern": r"^1\.[0-9]+\.[0-9]+$"},
     ),
-    LcmVersion.V2: Parameter(
+    Api.LCM_V2: Parameter(
         name="Version",
         description="The version of the API that the client uses (SOL013"
         " 9.2); a suffix -impl:... is allowed.",
         required=True,
-        schema={"type": "string", "enum": [LcmVersion.V2.number]},
+        schema={"type": "string", "enum": [Api.LCM_V2.number]},
     ),
 }
 FILTER: Final = _query(
@@ -176,13 +176,13 @@ REQUEST_ID: Final = Parameter(
     required=True,
 )
 RESPONSE_VERSIONS: Final = {
-    version: Parameter(
+    api: Parameter(
         name="Version",
         description="The version of the API that was used (SOL013 9.1).",
         required=True,
-        schema={"const": version.number},
+        schema={"const": api.number},
     )
-    for version in LcmVersion
+    for api in Api
 }
 ACCEPT_RANGES: Final = Parameter(
     name="Accept-Ranges",
@@ -194,7 +194,7 @@ ACCEPT_RANGES: Final = Parameter(
 #: first only to lifecycle management, with its version
 COMMON_RESPONSE_HEADERS: Final = {
     REQUEST_ID.name: REQUEST_ID,
-    "Version": RESPONSE_VERSIONS[LcmVersion.V2],
-    "VersionV1": RESPONSE_VERSIONS[LcmVersion.V1],
+    "Version": RESPONSE_VERSIONS[Api.LCM_V2],
+    "VersionV1": RESPONSE_VERSIONS[Api.LCM_V1],
     ACCEPT_RANGES.name: ACCEPT_RANGES,
 }

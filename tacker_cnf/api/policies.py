@@ -11,7 +11,7 @@ from oslo_config import cfg
 from oslo_policy import opts, policy
 
 from tacker_cnf import errors
-from tacker_cnf.sol.lcm_version import LcmVersion
+from tacker_cnf.sol.api import Api
 
 PREFIX: Final = "os_nfv_orchestration_api:"
 #: which clients use the resources of all projects
@@ -304,7 +304,7 @@ def _operations(name: str, calls: Iterable[str]) -> list[policy.Operation]:
     found: list[policy.Operation] = []
     for method, path in map(str.split, calls):
         found.append({"method": method, "path": path})
-        in_v1 = path.replace(LcmVersion.V2.root, LcmVersion.V1.root)
+        in_v1 = path.replace(Api.LCM_V2.root, Api.LCM_V1.root)
         task = f"vnf_instances:{path.rpartition('/')[2]}"
         if in_v1 != path and not {name, task} & _ONLY_V2:
             found.append({"method": method, "path": in_v1})

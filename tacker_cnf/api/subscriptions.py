@@ -6,7 +6,7 @@ from tacker_cnf import errors
 from tacker_cnf.api import http, links, openapi_parameters, query
 from tacker_cnf.api.conditional_requests import preconditions_from_request
 from tacker_cnf.services.subscriptions import COMPARABLE, SubscriptionService
-from tacker_cnf.sol.lcm_version import LcmVersion
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionRequest,
@@ -42,7 +42,7 @@ class Subscriptions:
             http.caller(),
             body,
             http.base_url(),
-            LcmVersion.V2,
+            Api.LCM_V2,
             preconditions_from_request(),
         )
         http.set_location(links.subscription(subscription.id))

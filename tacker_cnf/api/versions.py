@@ -4,13 +4,12 @@ from typing import Final
 
 from tacker_cnf.api import http
 from tacker_cnf.services.operations import NONE_ALIVE, OperationService
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ApiVersion, ApiVersionInformation
-from tacker_cnf.sol.lcm_version import LcmVersion
 
 _VERSIONS: Final = {
-    version: ApiVersion(version=version.number, is_deprecated=False)
-    for version in LcmVersion
+    api: ApiVersion(version=api.number, is_deprecated=False) for api in Api
 }
 
 
@@ -27,17 +26,17 @@ class ApiVersions:
     @http.endpoint(200)
     def get_v1(self) -> ApiVersionInformation:
         """List the versions of the lifecycle API under version 1."""
-        return _of_major(LcmVersion.V1)
+        return _of_major(Api.LCM_V1)
 
     @http.endpoint(200)
     def get_v2(self) -> ApiVersionInformation:
         """List the versions of the lifecycle API under version 2."""
-        return _of_major(LcmVersion.V2)
+        return _of_major(Api.LCM_V2)
 
 
-def _of_major(version: LcmVersion) -> ApiVersionInformation:
+def _of_major(api: Api) -> ApiVersionInformation:
     return ApiVersionInformation(
-        uri_prefix=version.root, api_versions=(_VERSIONS[version],)
+        uri_prefix=api.root, api_versions=(_VERSIONS[api],)
     )
 
 

@@ -17,11 +17,11 @@ from tacker_cnf.db.types import (
 from tacker_cnf.lcm.announcement import Announcement
 from tacker_cnf.lcm.script_output import InstanceChanges
 from tacker_cnf.lcm.vnf_plan import VnfPlan
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.lcm_request import VnfInfoModifications
-from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.subscription import (
     LcmOpOccNotificationVerbosityType,
@@ -508,8 +508,8 @@ class LccnSubscription(Owned, Base):
     #: base URL by which the subscriber reaches this API
     api_base: orm.Mapped[str] = orm.mapped_column(LONG_TEXT)
     #: by which it was created; its notifications have the same version
-    api_version: orm.Mapped[LcmVersion] = orm.mapped_column(
-        EnumName(LcmVersion), server_default=LcmVersion.V2
+    api: orm.Mapped[Api] = orm.mapped_column(
+        "api_version", EnumName(Api), server_default=Api.LCM_V2
     )
     created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(
         UtcDateTime, index=True

@@ -11,8 +11,8 @@ from sqlalchemy import orm
 from tacker_cnf import errors
 from tacker_cnf.db import listing, models, scope
 from tacker_cnf.list_query import ListQuery, Position
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
-from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionRequest,
@@ -36,7 +36,7 @@ class Contact(msgspec.Struct, frozen=True, kw_only=True):
     #: base URL by which the subscriber reaches this API
     api_base: str
     #: by which the subscription was created
-    api_version: LcmVersion = LcmVersion.V2
+    api: Api = Api.LCM_V2
     #: the user that subscribed
     user_id: str | None = None
     #: whether it receives the notifications of all projects
@@ -53,7 +53,7 @@ def add(
             **{name: getattr(subscription, name) for name in COLUMNS},
             authentication=contact.authentication,
             api_base=contact.api_base,
-            api_version=contact.api_version,
+            api=contact.api,
             user_id=contact.user_id,
             all_projects=contact.all_projects,
             created_at=now,
@@ -65,7 +65,7 @@ def find_duplicate(
     session: orm.Session,
     request: LccnSubscriptionRequest,
     project_id: str,
-    api_version: LcmVersion,
+    api: Api,
 ) -> LccnSubscription | None:
     """Return a subscription that was created by an equal request of the same
     project and version.
@@ -75,7 +75,7 @@ def find_duplicate(
         .where(
             Row.project_id == project_id,
             Row.callback_uri == request.callback_uri,
-            Row.api_version == api_version,
+            Row.api == api,
         )
         .order_by(Row.created_at)
     )
@@ -145,7 +145,7 @@ def contact(session: orm.Session, subscription_id: str) -> Contact | None:
         subscription=_value(row),
         authentication=row.authentication,
         api_base=row.api_base,
-        api_version=row.api_version,
+        api=row.api,
     )
 
 

@@ -162,7 +162,7 @@ class DeliveryManager:
                 contact.authentication,
                 self._client_options,
                 self._ssrf_policy,
-                contact.api_version,
+                contact.api,
             )
         except errors.VnfmError as error:  # a key or a file is missing
             LOG.warning(
@@ -177,7 +177,7 @@ class DeliveryManager:
             subscription_id=subscription_id,
             verbosity=contact.subscription.verbosity,
             api_base=(self._endpoint or contact.api_base).rstrip("/"),
-            api_version=contact.api_version,
+            api=contact.api,
         )
         subscriber = Subscriber(recipient, client.deliver, self._policy, self)
         worker = self._workers[subscription_id] = SubscriberWorker(

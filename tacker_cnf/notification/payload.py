@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf.lcm.announcement import Announcement
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.common import Link
-from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.notification import (
     LccnLinks,
     Notification,
@@ -48,14 +48,14 @@ class Recipient(msgspec.Struct, frozen=True, kw_only=True):
     #: the address of this API as the subscriber uses it
     api_base: str
     #: by which it subscribed
-    api_version: LcmVersion = LcmVersion.V2
+    api: Api = Api.LCM_V2
 
 
 def build_notification(
     announcement: Announcement, recipient: Recipient
 ) -> Notification:
     """Build the notification of an event for one subscriber."""
-    base = recipient.api_base + recipient.api_version.root
+    base = recipient.api_base + recipient.api.root
     op_occ = announcement.op_occ
     common: dict[str, Any] = {
         "id": announcement.id,
@@ -85,7 +85,7 @@ def build_notification(
         "vnf_lcm_op_occ_id": op_occ.id,
         "error": op_occ.error if op_occ.operation_state in FAILED else None,
     }
-    if recipient.api_version is LcmVersion.V1:
+    if recipient.api is Api.LCM_V1:
         return VnfLcmOperationOccurrenceNotificationV1(
             **common, **_changes_v1(op_occ)
         )

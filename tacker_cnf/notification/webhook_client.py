@@ -16,8 +16,8 @@ from tacker_cnf.http_client.clients import HttpClientOptions
 from tacker_cnf.http_client.connection_pool import ConnectionPool, HttpResponse
 from tacker_cnf.http_client.retry_after import retry_after
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
-from tacker_cnf.sol.lcm_version import LcmVersion
 
 LOG = log.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class WebhookClient:
         authentication: SubscriptionAuthentication | None,
         client_options: HttpClientOptions,
         ssrf_policy: SsrfPolicy,
-        api_version: LcmVersion = LcmVersion.V2,
+        api: Api = Api.LCM_V2,
     ) -> None:
         self._uri = uri
         self._ssrf_policy = ssrf_policy
@@ -85,7 +85,7 @@ class WebhookClient:
             lambda: clients.ssl_context(
                 client_options, use_client_certificate=self._identified
             ),
-            {**HEADERS, "Version": api_version.number},
+            {**HEADERS, "Version": api.number},
             client_options.connect_timeout,
             client_options.timeout,
             ssrf_policy.resolve,
@@ -233,7 +233,7 @@ class CallbackTester:
         self,
         uri: str,
         authentication: SubscriptionAuthentication | None,
-        api_version: LcmVersion,
+        api: Api,
     ) -> None:
         """Call a callbackUri in the same way as a notification.
 
@@ -247,7 +247,7 @@ class CallbackTester:
                 authentication,
                 self._client_options,
                 self._ssrf_policy,
-                api_version,
+                api,
             )
             asyncio.run(_test(client))
 

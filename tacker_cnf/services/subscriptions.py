@@ -16,7 +16,7 @@ from tacker_cnf.notification.webhook_client import CallbackTester
 from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.services.idempotency import find_previous, run_once
 from tacker_cnf.services.slots import Slots
-from tacker_cnf.sol.lcm_version import LcmVersion
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionRequest,
@@ -41,14 +41,14 @@ class SubscriptionService:
         context: RequestContext,
         request: LccnSubscriptionRequest,
         api_base: str,
-        api_version: LcmVersion,
+        api: Api,
         preconditions: Preconditions,
     ) -> tuple[LccnSubscription, bool]:
         """Return a new subscription, or that of an earlier equal request; and
         whether it is new.
 
         :param api_base: base URL by which the subscriber reaches this API
-        :param api_version: of the request, and of the notifications
+        :param api: of the request, and of the notifications
         :raises Unprocessable: the callback URI failed the test
         :raises Unavailable: too many requests wait for peers
         :raises QuotaExceeded: the project may have no more subscriptions
@@ -59,7 +59,7 @@ class SubscriptionService:
             subscriptions.find_duplicate,
             request,
             context.owner.project_id,
-            api_version,
+            api,
         )
         if duplicate and not find_previous(
             self._store, context, preconditions
@@ -75,9 +75,9 @@ class SubscriptionService:
             )
             with self._peer_slot(context.owner.project_id):
                 self._tester.check(
-                    request.callback_uri, request.authentication, api_version
+                    request.callback_uri, request.authentication, api
                 )
-            contact = _new_contact(context, request, api_base, api_version)
+            contact = _new_contact(context, request, api_base, api)
             self._store.write(context, _add, contact, preconditions)
             return contact.subscription.id
 
@@ -137,7 +137,7 @@ def _new_contact(
     context: RequestContext,
     request: LccnSubscriptionRequest,
     api_base: str,
-    api_version: LcmVersion,
+    api: Api,
 ) -> Contact:
     return Contact(
         subscription=LccnSubscription(
@@ -149,7 +149,7 @@ def _new_contact(
         ),
         authentication=request.authentication,
         api_base=api_base,
-        api_version=api_version,
+        api=api,
         user_id=context.user_id,
         all_projects=context.all_projects,
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import fixtures
 
-from tacker_cnf.sol.lcm_version import LcmVersion
+from tacker_cnf.sol.api import Api
 from tests.fixtures import waiting
 from tests.fixtures.vnfm import ACTIVE, Csar
 
@@ -72,8 +72,8 @@ class Client(fixtures.Fixture):
         """Send a request; a body that is not bytes is sent as JSON."""
         url = path if path.startswith("http") else self.endpoint + path
         request = urllib.request.Request(url, method=method)  # noqa: S310
-        of_v1 = f"{LcmVersion.V1.root}/" in url
-        version = LcmVersion.V1 if of_v1 else LcmVersion.V2
+        of_v1 = f"{Api.LCM_V1.root}/" in url
+        version = Api.LCM_V1 if of_v1 else Api.LCM_V2
         for name, value in {"Version": version.number, **headers}.items():
             request.add_header(name, value)
         if body is not None:

@@ -5,8 +5,8 @@ from typing import Any, Final
 from tacker_cnf.api.v1 import operation_params
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.services.vnf_instances import InstanceDetails, default_name
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.common import Link
-from tacker_cnf.sol.lcm_version import LcmVersion
 from tacker_cnf.sol.subscription import LccnSubscription, LccnSubscriptionLinks
 from tacker_cnf.sol.v1 import conversion
 from tacker_cnf.sol.v1.subscription import LccnSubscriptionV1
@@ -31,15 +31,15 @@ _NO_CHANGES: Final = ResourceChanges()
 
 
 def instance_path(instance_id: str) -> str:
-    return f"{LcmVersion.V1.root}/vnf_instances/{instance_id}"
+    return f"{Api.LCM_V1.root}/vnf_instances/{instance_id}"
 
 
 def op_occ_path(op_occ_id: str) -> str:
-    return f"{LcmVersion.V1.root}/vnf_lcm_op_occs/{op_occ_id}"
+    return f"{Api.LCM_V1.root}/vnf_lcm_op_occs/{op_occ_id}"
 
 
 def subscription_path(subscription_id: str) -> str:
-    return f"{LcmVersion.V1.root}/subscriptions/{subscription_id}"
+    return f"{Api.LCM_V1.root}/subscriptions/{subscription_id}"
 
 
 def instance(details: InstanceDetails, base: str) -> VnfInstanceV1:

@@ -7,7 +7,7 @@ from tacker_cnf.api import http, openapi_parameters, query
 from tacker_cnf.api.conditional_requests import preconditions_from_request
 from tacker_cnf.api.v1 import requests, resources
 from tacker_cnf.services.subscriptions import COMPARABLE, SubscriptionService
-from tacker_cnf.sol.lcm_version import LcmVersion
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.v1.subscription import (
     LccnSubscriptionRequestV1,
     LccnSubscriptionV1,
@@ -50,7 +50,7 @@ class SubscriptionsV1:
                 http.caller(),
                 requests.subscribe(body),
                 http.base_url(),
-                LcmVersion.V1,
+                Api.LCM_V1,
                 preconditions_from_request(),
             )
         except errors.IdempotencyKeyReused:
