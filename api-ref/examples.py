@@ -117,6 +117,7 @@ def play(story: Story, csar: bytes) -> None:
     story.send("GET", "/healthcheck", name="healthcheck")
     story.send("GET", "/vnflcm/api_versions", name="api-versions")
     story.send("GET", "/vnflcm/v2/api_versions", name="api-versions-v2")
+    story.send("GET", "/vnfpkgm/api_versions", name="package-api-versions")
     onboard(story, csar)
     vim = register(story)
     live(story)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tacker_cnf.api import app as service
 from tacker_cnf.api import middleware
+from tacker_cnf.sol.api import Api
 
 Route = tuple[str, str]
 
@@ -16,8 +17,12 @@ REST_METHOD: Final = re.compile(
 )
 #: paths of the openstack command, which the text mentions
 ALIASES: Final = frozenset({"/v1.0/vims.json"})
-#: lifecycle management is described under its ETSI path only
-SHORT: Final = middleware.SHORT_ROOT + "/"
+#: paths that are described under another root only
+SAME: Final = (
+    middleware.SHORT_ROOT + "/",
+    Api.PACKAGES_V2.root + "/vnf_packages",
+    Api.PACKAGES_V2.root + "/subscriptions",
+)
 
 
 def table() -> Mapping[str, Mapping[str, Any]]:
@@ -28,15 +33,13 @@ def table() -> Mapping[str, Mapping[str, Any]]:
 
 
 def declared() -> set[Route]:
-    """Return the routes of the program, lifecycle management under its ETSI
-    path only.
-    """
+    """Return the routes of the program, each under one root."""
     return set(_routes(table()))
 
 
 def _routes(table: Mapping[str, Mapping[str, Any]]) -> Iterator[Route]:
     for path, methods in table.items():
-        if path not in ALIASES and not path.startswith(SHORT):
+        if path not in ALIASES and not path.startswith(SAME):
             yield from ((method, _nameless(path)) for method in methods)
 
 

@@ -9,12 +9,17 @@ from oslo_config import cfg
 
 from tacker_cnf.api import http, middleware, openapi
 from tacker_cnf.api.middleware import Wsgi
+from tacker_cnf.api.package_subscriptions import PackageSubscriptions
 from tacker_cnf.api.routing import Methods, Routes
 from tacker_cnf.api.subscriptions import Subscriptions
 from tacker_cnf.api.v1.subscriptions import SubscriptionsV1
 from tacker_cnf.api.v1.vnf_instances import VnfInstancesV1
 from tacker_cnf.api.v1.vnf_lcm_op_occs import VnfLcmOpOccsV1
-from tacker_cnf.api.versions import ApiVersions, Healthcheck
+from tacker_cnf.api.versions import (
+    ApiVersions,
+    Healthcheck,
+    PackageApiVersions,
+)
 from tacker_cnf.api.vims import VimResource
 from tacker_cnf.api.vnf_instances import VnfInstances
 from tacker_cnf.api.vnf_lcm_op_occs import VnfLcmOpOccs
@@ -22,7 +27,10 @@ from tacker_cnf.api.vnf_packages import VnfPackages
 from tacker_cnf.services.operations import OperationService
 from tacker_cnf.services.packages import PackageService
 from tacker_cnf.services.plans import PlanService
-from tacker_cnf.services.subscriptions import SubscriptionService
+from tacker_cnf.services.subscriptions import (
+    LifecycleSubscriptionService,
+    PackageSubscriptionService,
+)
 from tacker_cnf.services.vims import VimService
 from tacker_cnf.services.vnf_instances import VnfInstanceService
 from tacker_cnf.sol.api import Api
@@ -37,7 +45,8 @@ class Services:
     operations: OperationService
     plans: PlanService
     vims: VimService
-    subscriptions: SubscriptionService
+    subscriptions: LifecycleSubscriptionService
+    package_subscriptions: PackageSubscriptionService
 
 
 def lcm_routes(services: Services) -> Mapping[str, Methods]:
@@ -114,22 +123,15 @@ def lcm_v1_routes(services: Services) -> Mapping[str, Methods]:
     }
 
 
-def other_routes(services: Services) -> Mapping[str, Methods]:
-    """Return the routes of packages, VIMs, versions and health."""
+def package_routes(services: Services) -> Mapping[str, Methods]:
+    """Return the routes of VNF packages (SOL003 clause 10, SOL005 clause
+    9), which are the same in both versions.
+    """
     package = VnfPackages(services.packages)
-    vim = VimResource(services.vims)
-    version = ApiVersions()
-    health = Healthcheck(services.operations)
-    package_path = "/vnfpkgm/v1/vnf_packages/{id}"
-    vims: Methods = {"GET": vim.get_all, "POST": vim.post}
+    subscription = PackageSubscriptions(services.package_subscriptions)
+    package_path = "/vnf_packages/{id}"
     return {
-        "/vnflcm/api_versions": {"GET": version.get_all},
-        "/vnflcm/v1/api_versions": {"GET": version.get_v1},
-        "/vnflcm/v2/api_versions": {"GET": version.get_v2},
-        "/vnfpkgm/v1/vnf_packages": {
-            "GET": package.get_all,
-            "POST": package.post,
-        },
+        "/vnf_packages": {"GET": package.get_all, "POST": package.post},
         package_path: {
             "GET": package.get,
             "PATCH": package.patch,
@@ -148,6 +150,31 @@ def other_routes(services: Services) -> Mapping[str, Methods]:
             "GET": package.get_artifact,
             "HEAD": package.get_artifact,
         },
+        "/subscriptions": {
+            "GET": subscription.get_all,
+            "POST": subscription.post,
+        },
+        "/subscriptions/{id}": {
+            "GET": subscription.get,
+            "POST": subscription.post_again,
+            "DELETE": subscription.delete,
+        },
+    }
+
+
+def other_routes(services: Services) -> Mapping[str, Methods]:
+    """Return the routes of VIMs, versions and health."""
+    vim = VimResource(services.vims)
+    version, package_version = ApiVersions(), PackageApiVersions()
+    health = Healthcheck(services.operations)
+    vims: Methods = {"GET": vim.get_all, "POST": vim.post}
+    return {
+        "/vnflcm/api_versions": {"GET": version.get_all},
+        "/vnflcm/v1/api_versions": {"GET": version.get_v1},
+        "/vnflcm/v2/api_versions": {"GET": version.get_v2},
+        "/vnfpkgm/api_versions": {"GET": package_version.get_all},
+        "/vnfpkgm/v1/api_versions": {"GET": package_version.get_v1},
+        "/vnfpkgm/v2/api_versions": {"GET": package_version.get_v2},
         "/v1.0/vims": vims,
         "/v1.0/vims.json": vims,
         "/v1.0/vims/{id}": {
@@ -161,14 +188,17 @@ def other_routes(services: Services) -> Mapping[str, Methods]:
 
 def routes(services: Services) -> Mapping[str, Methods]:
     """Return all routes, /openapi.json included."""
-    lcm = {
+    packages = package_routes(services)
+    of_api = {
         Api.LCM_V1: lcm_v1_routes(services),
         Api.LCM_V2: lcm_routes(services),
+        Api.PACKAGES_V1: packages,
+        Api.PACKAGES_V2: packages,
     }
     table = {
         root + path: methods
         for root, api in middleware.ROOTS.items()
-        for path, methods in lcm[api].items()
+        for path, methods in of_api[api].items()
     } | dict(other_routes(services))
     document = openapi.Document(table)
     table["/openapi.json"] = {"GET": document.get}
@@ -189,6 +219,7 @@ class Root:
             args = args[:-1]
         found = self._routes.match(request.method, args)
         if api := middleware.api_of(request.path):
+            request.environ[http.API] = api
             http.check_version(api)
         return found
 

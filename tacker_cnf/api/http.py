@@ -35,6 +35,7 @@ BINARY: Final = "application/octet-stream"
 #: keys that this service sets in the WSGI environ
 CONTEXT: Final = "tacker_cnf.context"
 ENFORCER: Final = "tacker_cnf.enforcer"
+API: Final = "tacker_cnf.api"
 ORIGINAL_ENVIRON: Final = "tacker_cnf.given"
 REQUEST_BODY: Final = "tacker_cnf.content"
 CONTENT_LENGTH: Final = "tacker_cnf.length"
@@ -441,12 +442,20 @@ _VERSION: Final = re.compile(r"(\d+\.\d+\.\d+)(-impl:.+)?")
 _VERSION_1: Final = re.compile(r"1\.\d+\.\d+(-impl:.+)?")
 
 
+def served_api() -> Api:
+    """Return the API that the path of the request belongs to."""
+    api: Api = pecan.request.environ[API]
+    return api
+
+
 def check_version(served: Api) -> None:
     """Check the Version header (SOL013 9.1 and 9.2).
 
     :raises BadRequest: the header is missing or malformed
     :raises NotAcceptable: this API does not support the version
     """
+    if served is Api.PACKAGES_V1:
+        return  # clients send none, or that of the lifecycle API
     version = pecan.request.headers.get("Version")
     if served is Api.LCM_V1:
         # the openstack command sends none to cancel an operation

@@ -7,6 +7,10 @@ import msgspec
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.common import Link
+from tacker_cnf.sol.package_subscription import (
+    PkgmSubscription,
+    PkgmSubscriptionLinks,
+)
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionLinks,
@@ -20,7 +24,6 @@ from tacker_cnf.sol.vnf_package import (
 )
 
 LCM: Final = Api.LCM_V2.root
-PACKAGES: Final = "/vnfpkgm/v1/vnf_packages"
 VIMS: Final = "/v1.0/vims"
 #: task -> attribute of its link, if the names differ
 _LINK_NAMES: Final = {"change_vnfpkg": "change_vnf_pkg"}
@@ -38,8 +41,12 @@ def subscription(subscription_id: str) -> str:
     return f"{LCM}/subscriptions/{subscription_id}"
 
 
-def package(package_id: str) -> str:
-    return f"{PACKAGES}/{package_id}"
+def package(api: Api, package_id: str) -> str:
+    return f"{api.root}/vnf_packages/{package_id}"
+
+
+def package_subscription(api: Api, subscription_id: str) -> str:
+    return f"{api.root}/subscriptions/{subscription_id}"
 
 
 def vim(vim_id: str) -> str:
@@ -85,9 +92,9 @@ def with_subscription_links(
     )
 
 
-def with_package_links(value: VnfPkgInfo, base: str) -> VnfPkgInfo:
+def with_package_links(api: Api, value: VnfPkgInfo, base: str) -> VnfPkgInfo:
     """Add links to the parts of a package (SOL003 10.5.2.2)."""
-    self_url = base + package(value.id)
+    self_url = base + package(api, value.id)
     onboarded = value.onboarding_state == OnboardingState.ONBOARDED
     links = VnfPkgInfoLinks(
         self_=Link(href=self_url),
@@ -95,3 +102,13 @@ def with_package_links(value: VnfPkgInfo, base: str) -> VnfPkgInfo:
         package_content=Link(href=f"{self_url}/package_content"),
     )
     return msgspec.structs.replace(value, links=links)
+
+
+def with_package_subscription_links(
+    api: Api, value: PkgmSubscription, base: str
+) -> PkgmSubscription:
+    """Add the link of a subscription to packages (SOL003 10.5.2.4)."""
+    self_link = Link(href=base + package_subscription(api, value.id))
+    return msgspec.structs.replace(
+        value, links=PkgmSubscriptionLinks(self_=self_link)
+    )

@@ -26,17 +26,18 @@ ROOTS: Final[Mapping[str, Api]] = {
 }
 HEALTHCHECK: Final = "/healthcheck"
 _CONTENT: Final = re.compile(
-    "/vnfpkgm/v1/vnf_packages/[^/]+/package_content/*"
+    "/vnfpkgm/v[12]/vnf_packages/[^/]+/package_content/*"
 )
+#: list of versions -> the latest of them
+VERSION_LISTS: Final[Mapping[str, Api]] = {
+    f"{path}/api_versions": api
+    for api in Api
+    for path in (api.prefix, api.root)
+}
 #: paths that need no token
-PUBLIC: Final = frozenset(
-    {
-        HEALTHCHECK,
-        "/openapi.json",
-        "/vnflcm/api_versions",
-        *(f"{api.root}/api_versions" for api in Api),
-    }
-)
+PUBLIC: Final = frozenset({HEALTHCHECK, "/openapi.json", *VERSION_LISTS})
+#: APIs without ranges
+WITHOUT_RANGES: Final = frozenset({Api.LCM_V1, Api.LCM_V2})
 
 
 def api_of(path: str) -> Api | None:
@@ -49,6 +50,11 @@ def api_of(path: str) -> Api | None:
         if path.startswith(root + "/"):
             return api
     return None
+
+
+def version_of(path: str) -> Api | None:
+    """Return the API whose version a response has, also a list of versions."""
+    return api_of(path) or VERSION_LISTS.get(path.rstrip("/"))
 
 
 def is_public(path: str) -> bool:
@@ -130,13 +136,10 @@ def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
         for name in ("HTTP_ACCEPT", "CONTENT_TYPE", "CONTENT_LENGTH"):
             environ.pop(name, None)
         environ["wsgi.input"] = io.BytesIO()
-        common_headers = [("X-Openstack-Request-Id", request_id)]
-        api = api_of(environ.get("PATH_INFO", ""))
-        if api:
-            common_headers += [
-                ("Version", api.number),
-                ("Accept-Ranges", "none"),
-            ]
+        common_headers = [
+            ("X-Openstack-Request-Id", request_id),
+            *_api_headers(environ.get("PATH_INFO", "")),
+        ]
 
         def start_with_headers(
             status: str, headers: list[tuple[str, str]], *rest: Any
@@ -159,6 +162,15 @@ def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
             )
 
     return application
+
+
+def _api_headers(path: str) -> list[tuple[str, str]]:
+    """Return the headers of all responses of an API."""
+    version = version_of(path)
+    headers = [("Version", version.number)] if version else []
+    if api_of(path) in WITHOUT_RANGES:
+        headers.append(("Accept-Ranges", "none"))
+    return headers
 
 
 def _reject_nul(environ: Environ) -> None:

@@ -38,7 +38,9 @@ _INFO: Final = {
     "description": "A VNF manager: lifecycle management by ETSI NFV-SOL 003"
     f" and 002 version 3.3.1 ({Api.LCM_V2.root}) and 2.6.1"
     f" ({Api.LCM_V1.root}), VNF packages, and VIMs. All paths under"
-    f" {Api.LCM_V2.root} exist under {middleware.SHORT_ROOT} as well.",
+    f" {Api.LCM_V2.root} exist under {middleware.SHORT_ROOT} as well, and those"
+    f" under {Api.PACKAGES_V1.root} under {Api.PACKAGES_V2.root}, where the"
+    f" header Version has to be {Api.PACKAGES_V2.number}.",
     "version": "2.0.0",
     "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
 }

@@ -82,7 +82,8 @@ class OperationObject:
             for name in self._path_variables
         ]
         api = middleware.api_of(self.path)
-        fixed = [openapi_parameters.VERSIONS[api]] if api else []
+        version = api and openapi_parameters.VERSIONS.get(api)
+        fixed = [version] if version else []
         return [
             {"name": p.name, "in": p.location, **parameter_object(p)}
             for p in (*path, *fixed, *self.endpoint.parameters)
@@ -141,13 +142,11 @@ class OperationObject:
         return {kind: {} for kind in produces}
 
     def _headers(self, extra: Iterable[Parameter]) -> Json:
-        api = middleware.api_of(self.path)
         fixed = [openapi_parameters.REQUEST_ID]
-        if api:
-            fixed += [
-                openapi_parameters.RESPONSE_VERSIONS[api],
-                openapi_parameters.ACCEPT_RANGES,
-            ]
+        if api := middleware.version_of(self.path):
+            fixed.append(openapi_parameters.RESPONSE_VERSIONS[api])
+        if middleware.api_of(self.path) in middleware.WITHOUT_RANGES:
+            fixed.append(openapi_parameters.ACCEPT_RANGES)
         shared = {
             header.name: {"$ref": f"{HEADERS}/{component}"}
             for component, header in (

@@ -33,7 +33,7 @@ def _query(
     )
 
 
-#: the Version header of requests
+#: the Version header of requests, where it is checked
 VERSIONS: Final = {
     Api.LCM_V1: Parameter(
         name="Version",
@@ -190,11 +190,13 @@ ACCEPT_RANGES: Final = Parameter(
     required=True,
     schema={"const": "none"},
 )
-#: headers that the middleware adds, by their names as components; all but the
-#: first only to lifecycle management, with its version
+#: headers that the middleware adds, by their names as components; the version
+#: is that of the API, and the last is of lifecycle management only
 COMMON_RESPONSE_HEADERS: Final = {
     REQUEST_ID.name: REQUEST_ID,
     "Version": RESPONSE_VERSIONS[Api.LCM_V2],
     "VersionV1": RESPONSE_VERSIONS[Api.LCM_V1],
+    "VersionOfPackages": RESPONSE_VERSIONS[Api.PACKAGES_V2],
+    "VersionOfPackagesV1": RESPONSE_VERSIONS[Api.PACKAGES_V1],
     ACCEPT_RANGES.name: ACCEPT_RANGES,
 }

@@ -60,6 +60,7 @@ _SUBSCRIPTIONS: Final = "/vnflcm/v2/subscriptions"
 _PACKAGES: Final = "/vnfpkgm/v1/vnf_packages"
 _PACKAGE: Final = f"{_PACKAGES}/{{id}}"
 _CONTENT: Final = f"{_PACKAGE}/package_content"
+_PACKAGE_SUBSCRIPTIONS: Final = "/vnfpkgm/v1/subscriptions"
 _VIMS: Final = "/v1.0/vims"
 
 #: name -> default, text, and its operations: method and path
@@ -241,6 +242,32 @@ _TASKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
             f"HEAD {_PACKAGE}/artifacts/{{path}}",
         ),
     ),
+    "package_subscriptions:index": (
+        _READER,
+        "List subscriptions to VNF packages.",
+        (f"GET {_PACKAGE_SUBSCRIPTIONS}",),
+    ),
+    "package_subscriptions:show": (
+        _READER,
+        "Read a subscription to VNF packages, without its credentials.",
+        (f"GET {_PACKAGE_SUBSCRIPTIONS}/{{id}}",),
+    ),
+    "package_subscriptions:create": (
+        _WRITER,
+        (
+            "Subscribe to changes of VNF packages. The service sends requests "
+            "to the callback URI that the client chooses."
+        ),
+        (
+            f"POST {_PACKAGE_SUBSCRIPTIONS}",
+            f"POST {_PACKAGE_SUBSCRIPTIONS}/{{id}}",
+        ),
+    ),
+    "package_subscriptions:delete": (
+        _WRITER,
+        "Delete a subscription to VNF packages.",
+        (f"DELETE {_PACKAGE_SUBSCRIPTIONS}/{{id}}",),
+    ),
     "vims:index": (_READER, "List VIMs.", (f"GET {_VIMS}",)),
     "vims:show": (
         _SHARED_READER,
@@ -299,15 +326,17 @@ _ONLY_V2: Final = frozenset(
 
 def _operations(name: str, calls: Iterable[str]) -> list[policy.Operation]:
     """Return the documentation of the operations of a task, from their
-    methods and paths: in each version of the lifecycle API.
+    methods and paths: in each version of their API.
     """
     found: list[policy.Operation] = []
     for method, path in map(str.split, calls):
         found.append({"method": method, "path": path})
-        in_v1 = path.replace(Api.LCM_V2.root, Api.LCM_V1.root)
+        other = path.replace(Api.LCM_V2.root, Api.LCM_V1.root).replace(
+            Api.PACKAGES_V1.root, Api.PACKAGES_V2.root
+        )
         task = f"vnf_instances:{path.rpartition('/')[2]}"
-        if in_v1 != path and not {name, task} & _ONLY_V2:
-            found.append({"method": method, "path": in_v1})
+        if other != path and not {name, task} & _ONLY_V2:
+            found.append({"method": method, "path": other})
     return found
 
 

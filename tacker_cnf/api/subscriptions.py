@@ -5,7 +5,10 @@ from typing import Any, Final
 from tacker_cnf import errors
 from tacker_cnf.api import http, links, openapi_parameters, query
 from tacker_cnf.api.conditional_requests import preconditions_from_request
-from tacker_cnf.services.subscriptions import COMPARABLE, SubscriptionService
+from tacker_cnf.services.subscriptions import (
+    COMPARABLE,
+    LifecycleSubscriptionService,
+)
 from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
@@ -20,7 +23,7 @@ _LIST_DEFINITION: Final = query.ListDefinition(
 class Subscriptions:
     """The subscriptions to lifecycle changes."""
 
-    def __init__(self, subscriptions: SubscriptionService) -> None:
+    def __init__(self, subscriptions: LifecycleSubscriptionService) -> None:
         self._subscriptions = subscriptions
 
     @http.endpoint(

@@ -1,16 +1,10 @@
 """The versions of the API (SOL013 9.3), and the health check."""
 
-from typing import Final
-
 from tacker_cnf.api import http
 from tacker_cnf.services.operations import NONE_ALIVE, OperationService
 from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ApiVersion, ApiVersionInformation
-
-_VERSIONS: Final = {
-    api: ApiVersion(version=api.number, is_deprecated=False) for api in Api
-}
 
 
 class ApiVersions:
@@ -19,24 +13,46 @@ class ApiVersions:
     @http.endpoint(200)
     def get_all(self) -> ApiVersionInformation:
         """List the versions of the lifecycle API."""
-        return ApiVersionInformation(
-            uri_prefix="/vnflcm", api_versions=tuple(_VERSIONS.values())
-        )
+        return _of_prefix(Api.LCM_V2.prefix)
 
     @http.endpoint(200)
     def get_v1(self) -> ApiVersionInformation:
         """List the versions of the lifecycle API under version 1."""
-        return _of_major(Api.LCM_V1)
+        return _of_prefix(Api.LCM_V1.root)
 
     @http.endpoint(200)
     def get_v2(self) -> ApiVersionInformation:
         """List the versions of the lifecycle API under version 2."""
-        return _of_major(Api.LCM_V2)
+        return _of_prefix(Api.LCM_V2.root)
 
 
-def _of_major(api: Api) -> ApiVersionInformation:
+class PackageApiVersions:
+    """/vnfpkgm/api_versions, and those of each version."""
+
+    @http.endpoint(200)
+    def get_all(self) -> ApiVersionInformation:
+        """List the versions of the package API."""
+        return _of_prefix(Api.PACKAGES_V1.prefix)
+
+    @http.endpoint(200)
+    def get_v1(self) -> ApiVersionInformation:
+        """List the versions of the package API under version 1."""
+        return _of_prefix(Api.PACKAGES_V1.root)
+
+    @http.endpoint(200)
+    def get_v2(self) -> ApiVersionInformation:
+        """List the versions of the package API under version 2."""
+        return _of_prefix(Api.PACKAGES_V2.root)
+
+
+def _of_prefix(prefix: str) -> ApiVersionInformation:
     return ApiVersionInformation(
-        uri_prefix=api.root, api_versions=(_VERSIONS[api],)
+        uri_prefix=prefix,
+        api_versions=tuple(
+            ApiVersion(version=api.number, is_deprecated=False)
+            for api in Api
+            if prefix in {api.prefix, api.root}
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""/vnfpkgm/v1/vnf_packages (SOL003 clause 10, SOL005 clause 9)."""
+"""/vnfpkgm/v1/vnf_packages, also under v2 (SOL003 clause 10, SOL005 clause 9)."""
 
 import contextlib
 import zipfile
@@ -79,8 +79,10 @@ class VnfPackages:
         package = self._packages.create(
             http.caller(), body.user_defined_data, preconditions_from_request()
         )
-        http.set_location(links.package(package.id))
-        return links.with_package_links(package, http.base_url())
+        http.set_location(links.package(http.served_api(), package.id))
+        return links.with_package_links(
+            http.served_api(), package, http.base_url()
+        )
 
     @http.endpoint(
         200,
@@ -94,7 +96,10 @@ class VnfPackages:
         base = http.base_url()
         with self._packages.find(http.caller(), list_query.db_query) as found:
             return list_query.build_page(
-                (position, links.with_package_links(package, base))
+                (
+                    position,
+                    links.with_package_links(http.served_api(), package, base),
+                )
                 for position, package in found
             )
 
@@ -102,7 +107,9 @@ class VnfPackages:
     def get(self, package_id: str) -> VnfPkgInfo:
         """Read a VNF package."""
         package = self._packages.get(http.caller(), package_id)
-        return links.with_package_links(package, http.base_url())
+        return links.with_package_links(
+            http.served_api(), package, http.base_url()
+        )
 
     @http.endpoint(
         200,

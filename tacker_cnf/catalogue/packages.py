@@ -22,7 +22,7 @@ from tacker_cnf.catalogue.content import (
 from tacker_cnf.catalogue.package_reader import PackageReader, ParsedPackage
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.context import Owner
-from tacker_cnf.db import models, packages, quotas
+from tacker_cnf.db import models, outbox, packages, quotas
 from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import DuplicateEntry, Session, Store
 from tacker_cnf.sol.common import Checksum
@@ -323,6 +323,7 @@ def _commit(
     )
     packages.check_new_vnfd(session, package_id, str(content.vnfd_id))
     packages.onboard(session, package_id, content, attempt)
+    outbox.announce_package(session, package_id)
 
 
 def empty_package(

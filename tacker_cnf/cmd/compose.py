@@ -94,6 +94,7 @@ def application(shared: Parts) -> "Wsgi":
     """Build the WSGI application of the API."""
     # imported here: a conductor needs a quarter less memory without them
     from tacker_cnf.api import app
+    from tacker_cnf.db.subscription_types import LIFECYCLE, PACKAGES
     from tacker_cnf.notification.webhook_client import CallbackTester
     from tacker_cnf.services import slots
     from tacker_cnf.services.operations import OperationService
@@ -116,6 +117,11 @@ def application(shared: Parts) -> "Wsgi":
         shared.drivers,
         conductors,
         vim_from_grant=bool(shared.conf.nfvo.endpoint),
+    )
+    tester = CallbackTester(
+        clients.options_from_conf(shared.conf),
+        SsrfPolicy.of_callbacks(shared.conf),
+        is_on=shared.conf.notification.test_callback,
     )
     return app.build(
         shared.conf,
@@ -147,13 +153,10 @@ def application(shared: Parts) -> "Wsgi":
             ),
             vims=VimService(shared.store, shared.drivers, peer_slots),
             subscriptions=SubscriptionService(
-                shared.store,
-                CallbackTester(
-                    clients.options_from_conf(shared.conf),
-                    SsrfPolicy.of_callbacks(shared.conf),
-                    is_on=shared.conf.notification.test_callback,
-                ),
-                peer_slots,
+                LIFECYCLE, shared.store, tester, peer_slots
+            ),
+            package_subscriptions=SubscriptionService(
+                PACKAGES, shared.store, tester, peer_slots
             ),
         ),
     )

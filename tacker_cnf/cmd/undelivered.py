@@ -7,6 +7,7 @@ from oslo_config import cfg
 from tacker_cnf.cmd import database
 from tacker_cnf.db import deliveries
 from tacker_cnf.db.deliveries import ParkedDelivery
+from tacker_cnf.lcm.announcement import Announcement
 
 
 def list_all(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
@@ -20,18 +21,21 @@ def list_all(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
 
 def _format_delivery(delivery: ParkedDelivery) -> str:
     event = delivery.announcement
-    op_occ = event.op_occ
-    event_name = (
-        f"{op_occ.operation} {op_occ.operation_state}"
-        if op_occ
-        else event.type.value
-    )
+    kind = "VNF package" if event.package else "VNF instance"
     return (
-        f"{event.time_stamp:%Y-%m-%dT%H:%M:%SZ} {event_name} of VNF instance "
+        f"{event.time_stamp:%Y-%m-%dT%H:%M:%SZ} {_event_name(event)} of {kind} "
         f"{event.subject.id} to {delivery.callback_uri} (subscription "
         f"{delivery.subscription_id}), {delivery.attempts} attempts: "
         f"{delivery.error}"
     )
+
+
+def _event_name(event: Announcement) -> str:
+    if op_occ := event.op_occ:
+        return f"{op_occ.operation} {op_occ.operation_state}"
+    if package := event.package:
+        return package.change or package.type
+    return str(event.type)
 
 
 def resend(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:

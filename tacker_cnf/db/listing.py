@@ -29,15 +29,19 @@ def rows(
     columns: Mapping[str, Column],
     order: tuple[Column, Column],
     query: ListQuery,
+    *conditions: Condition,
 ) -> Iterator[tuple[Position, dict[str, Any]]]:
     """List the matching rows: position, and requested attribute -> value,
     without attributes that are NULL.
+
+    :param conditions: for rows besides those of the query
     """
     names = [name for name in columns if name in query.attributes]
     statement = (
         sa.select(*order, *(columns[name] for name in names))
         .where(
-            *(condition(columns[c.attribute], c) for c in query.comparisons)
+            *conditions,
+            *(condition(columns[c.attribute], c) for c in query.comparisons),
         )
         .order_by(*order)
         .limit(query.batch)

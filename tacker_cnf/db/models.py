@@ -22,6 +22,7 @@ from tacker_cnf.sol.authentication import SubscriptionAuthentication
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.lcm_request import VnfInfoModifications
+from tacker_cnf.sol.package_subscription import PkgmNotificationsFilter
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.subscription import (
     LcmOpOccNotificationVerbosityType,
@@ -480,7 +481,9 @@ class Conductor(Base):
 
 
 class LccnSubscription(Owned, Base):
-    """SOL003 5.5.2.16, and the credentials for its notifications."""
+    """SOL003 5.5.2.16 or 10.5.2.4, and the credentials for its
+    notifications.
+    """
 
     __tablename__ = "lccn_subscriptions"
     __table_args__ = (
@@ -496,9 +499,16 @@ class LccnSubscription(Owned, Base):
     filter: orm.Mapped[LifecycleChangeNotificationsFilter | None] = (
         orm.mapped_column(SolJson(LifecycleChangeNotificationsFilter))
     )
+    #: the filter of a subscription to packages
+    package_filter: orm.Mapped[PkgmNotificationsFilter | None] = (
+        orm.mapped_column(SolJson(PkgmNotificationsFilter))
+    )
     callback_uri: orm.Mapped[str] = orm.mapped_column(LONG_TEXT)
     verbosity: orm.Mapped[LcmOpOccNotificationVerbosityType] = (
-        orm.mapped_column(EnumName(LcmOpOccNotificationVerbosityType))
+        orm.mapped_column(
+            EnumName(LcmOpOccNotificationVerbosityType),
+            default=LcmOpOccNotificationVerbosityType.FULL,
+        )
     )
     authentication: orm.Mapped[SubscriptionAuthentication | None] = (
         orm.mapped_column(SecretJson(SubscriptionAuthentication))
@@ -525,12 +535,12 @@ class LifecycleEvent(Base):
         {"sqlite_autoincrement": True},
     )
 
-    #: larger for a later event of the same instance
+    #: larger for a later event of the same instance or package
     id: orm.Mapped[int] = orm.mapped_column(Count, primary_key=True)
     announcement: orm.Mapped[Announcement] = orm.mapped_column(
         SecretJson(Announcement)
     )
-    #: the project of the instance
+    #: the project of the instance or package
     project_id: orm.Mapped[str] = orm.mapped_column(ProjectId)
     #: whether a delivery was made for each subscription that matches
     fanned_out: orm.Mapped[bool] = orm.mapped_column(sa.Boolean)
@@ -551,6 +561,7 @@ class Delivery(Base):
     event_id: orm.Mapped[int] = orm.mapped_column(
         sa.ForeignKey("lifecycle_events.id"), primary_key=True, index=True
     )
+    #: or the ID of the package
     vnf_instance_id: orm.Mapped[str] = orm.mapped_column(Id)
     state: orm.Mapped[DeliveryState] = orm.mapped_column(
         EnumName(DeliveryState)

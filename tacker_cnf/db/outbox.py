@@ -6,16 +6,17 @@ of a change does not depend on the number of subscriptions.
 
 import datetime
 import uuid
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import models, shown_names
+from tacker_cnf.db import models, packages, sharing, shown_names
 from tacker_cnf.db.session import ANNOUNCED
 from tacker_cnf.lcm import announcement
-from tacker_cnf.lcm.announcement import Announcement, Subject
+from tacker_cnf.lcm.announcement import Announcement, PackageEvent, Subject
+from tacker_cnf.sol.package_notification import PackageChangeType
 from tacker_cnf.sol.subscription import NotificationType
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
@@ -36,11 +37,13 @@ def announce(
     names = shown_names.of_package(session, of_instance.package_id)
     _add(
         session,
-        NotificationType.OP_OCC,
-        of_instance.subject,
         of_instance.project_id,
-        now,
-        announcement.redact_op_occ(op_occ, names),
+        _announcement(
+            of_instance.subject,
+            now,
+            type=NotificationType.OP_OCC,
+            op_occ=announcement.redact_op_occ(op_occ, names),
+        ),
     )
 
 
@@ -49,8 +52,8 @@ def announce_creation(
 ) -> None:
     """Add an event: an instance was created."""
     subject = announcement.subject(instance)
-    project_id = instance.project_id
-    _add(session, NotificationType.CREATION, subject, project_id, now)
+    created = _announcement(subject, now, type=NotificationType.CREATION)
+    _add(session, instance.project_id, created)
 
 
 def announce_deletion(
@@ -61,7 +64,37 @@ def announce_deletion(
     :param project_id: the project of the instance
     """
     now = datetime.datetime.now(datetime.UTC)
-    _add(session, NotificationType.DELETION, subject, project_id, now)
+    deleted = _announcement(subject, now, type=NotificationType.DELETION)
+    _add(session, project_id, deleted)
+
+
+def announce_package(
+    session: orm.Session,
+    package_id: str,
+    change: PackageChangeType | None = None,
+) -> None:
+    """Add an event: an onboarded package has changed; a deleted one while it
+    is still there.
+
+    :param change: None: it was onboarded
+    """
+    values = packages.get_attributes(session, package_id)
+    event = PackageEvent(
+        change=change,
+        operational_state=values["operational_state"],
+        usage_state=values["usage_state"],
+        is_public=values["is_public"],
+        shared_with=tuple(
+            sharing.list_projects(
+                session, session.get_one(models.VnfPackage, package_id)
+            )
+        ),
+    )
+    names = set(Subject.__struct_fields__).intersection(values)
+    subject = Subject(**{name: values[name] for name in names})
+    now = datetime.datetime.now(datetime.UTC)
+    changed = _announcement(subject, now, package=event)
+    _add(session, values["project_id"], changed)
 
 
 class SubjectOfProject(NamedTuple):
@@ -93,21 +126,17 @@ def subject_of(session: orm.Session, instance_id: str) -> SubjectOfProject:
     return SubjectOfProject(subject, project_id, package_id)
 
 
-def _add(
-    session: orm.Session,
-    kind: NotificationType,
-    subject: Subject,
-    project_id: str,
-    now: datetime.datetime,
-    op_occ: VnfLcmOpOcc | None = None,
-) -> None:
-    happened = Announcement(
-        id=str(uuid.uuid4()),
-        type=kind,
-        time_stamp=now,
-        subject=subject,
-        op_occ=op_occ,
+def _announcement(
+    subject: Subject, now: datetime.datetime, **content: Any
+) -> Announcement:
+    return Announcement(
+        id=str(uuid.uuid4()), time_stamp=now, subject=subject, **content
     )
+
+
+def _add(
+    session: orm.Session, project_id: str, happened: Announcement
+) -> None:
     session.add(
         Row(announcement=happened, project_id=project_id, fanned_out=False)
     )

@@ -1,8 +1,10 @@
-"""Subscriptions: rows, returned as SOL003 LccnSubscription."""
+"""Subscriptions: rows, returned as SOL003 LccnSubscription or
+PkgmSubscription.
+"""
 
 import datetime
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 import sqlalchemy as sa
@@ -10,28 +12,30 @@ from sqlalchemy import orm
 
 from tacker_cnf import errors
 from tacker_cnf.db import listing, models, scope
+from tacker_cnf.db.subscription_types import (
+    TYPES,
+    AnySubscription,
+    R,
+    S,
+    SubscriptionType,
+)
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
+from tacker_cnf.sol.package_subscription import PkgmNotificationsFilter
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
-    LccnSubscriptionRequest,
+    LcmOpOccNotificationVerbosityType,
     LifecycleChangeNotificationsFilter,
 )
 
 Row = models.LccnSubscription
 
-COLUMNS: Final = {
-    name: getattr(Row, name)
-    for name in LccnSubscription.__struct_fields__
-    if name != "links"
-}
-
 
 class Contact(msgspec.Struct, frozen=True, kw_only=True):
     """A subscription, and what is needed to send notifications to it."""
 
-    subscription: LccnSubscription
+    subscription: AnySubscription
     authentication: SubscriptionAuthentication | None
     #: base URL by which the subscriber reaches this API
     api_base: str
@@ -42,15 +46,22 @@ class Contact(msgspec.Struct, frozen=True, kw_only=True):
     #: whether it receives the notifications of all projects
     all_projects: bool = False
 
+    @property
+    def verbosity(self) -> LcmOpOccNotificationVerbosityType:
+        """The verbosity of the notifications of operations."""
+        if isinstance(self.subscription, LccnSubscription):
+            return self.subscription.verbosity
+        return LcmOpOccNotificationVerbosityType.FULL
+
 
 def add(
     session: orm.Session, contact: Contact, now: datetime.datetime
 ) -> None:
     """Add a new subscription."""
-    subscription = contact.subscription
+    kind: SubscriptionType[Any, Any] = TYPES[contact.api]
     session.add(
         Row(
-            **{name: getattr(subscription, name) for name in COLUMNS},
+            **kind.to_row(contact.subscription),
             authentication=contact.authentication,
             api_base=contact.api_base,
             api=contact.api,
@@ -63,12 +74,13 @@ def add(
 
 def find_duplicate(
     session: orm.Session,
-    request: LccnSubscriptionRequest,
+    request: R,
     project_id: str,
     api: Api,
-) -> LccnSubscription | None:
+    kind: SubscriptionType[S, R],
+) -> S | None:
     """Return a subscription that was created by an equal request of the same
-    project and version.
+    project and API.
     """
     rows = session.scalars(
         sa.select(Row)
@@ -80,24 +92,26 @@ def find_duplicate(
         .order_by(Row.created_at)
     )
     for row in rows:
-        if _request_of(row) == request:
-            return _value(row)
+        if kind.request_of(row) == request:
+            return kind.from_row(row)
     return None
 
 
 def get_equal(
     session: orm.Session,
     subscription_id: str,
-    request: LccnSubscriptionRequest,
-) -> LccnSubscription:
+    request: R,
+    kind: SubscriptionType[S, R],
+) -> S:
     """Return one subscription, which an equal request created.
 
     :raises NotFound: the subscription does not exist
     :raises Forbidden: the policy does not allow the client this subscription
     :raises Conflict: another request created it
     """
-    subscription = get(session, subscription_id)
-    if _request_of(session.get_one(Row, subscription_id)) != request:
+    subscription = get(session, subscription_id, kind)
+    row = session.get_one(Row, subscription_id)
+    if kind.request_of(row) != request:
         raise errors.Conflict(
             f"Subscription {subscription_id} was created by another request. "
             "To subscribe, send the request to .../subscriptions."
@@ -105,35 +119,23 @@ def get_equal(
     return subscription
 
 
-def _request_of(row: Row) -> LccnSubscriptionRequest:
-    """Return the request that created a subscription."""
-    return LccnSubscriptionRequest(
-        filter=row.filter,
-        callback_uri=row.callback_uri,
-        authentication=row.authentication,
-        verbosity=row.verbosity,
-    )
-
-
-def _value(row: Row) -> LccnSubscription:
-    return LccnSubscription(**{name: getattr(row, name) for name in COLUMNS})
-
-
-def get(session: orm.Session, subscription_id: str) -> LccnSubscription:
+def get(
+    session: orm.Session, subscription_id: str, kind: SubscriptionType[S, R]
+) -> S:
     """Return one subscription.
 
     :raises NotFound: the subscription does not exist
     :raises Forbidden: the policy does not allow the client this subscription
     """
     row = session.execute(
-        sa.select(*COLUMNS.values(), Row.user_id).where(
-            Row.id == subscription_id
-        )
+        sa.select(
+            *(c.label(name) for name, c in kind.columns.items()), Row.user_id
+        ).where(Row.id == subscription_id, kind.condition)
     ).one_or_none()
     if row is None:
         raise errors.NotFound(f"There is no subscription {subscription_id}.")
     scope.authorize(session, scope.owner_of(row))
-    return LccnSubscription(**{name: getattr(row, name) for name in COLUMNS})
+    return kind.build(**{name: getattr(row, name) for name in kind.columns})
 
 
 def contact(session: orm.Session, subscription_id: str) -> Contact | None:
@@ -142,7 +144,7 @@ def contact(session: orm.Session, subscription_id: str) -> Contact | None:
     if row is None:
         return None
     return Contact(
-        subscription=_value(row),
+        subscription=TYPES[row.api].from_row(row),
         authentication=row.authentication,
         api_base=row.api_base,
         api=row.api,
@@ -150,12 +152,14 @@ def contact(session: orm.Session, subscription_id: str) -> Contact | None:
 
 
 def find(
-    session: orm.Session, query: ListQuery
-) -> Iterator[tuple[Position, LccnSubscription]]:
+    session: orm.Session, query: ListQuery, kind: SubscriptionType[S, R]
+) -> Iterator[tuple[Position, S]]:
     """List subscriptions, oldest first, with their positions."""
     order = (Row.created_at, Row.id)
-    for position, row in listing.rows(session, COLUMNS, order, query):
-        yield position, LccnSubscription(**row)
+    for position, row in listing.rows(
+        session, kind.columns, order, query, kind.condition
+    ):
+        yield position, kind.build(**row)
 
 
 def list_ids(session: orm.Session) -> Sequence[str]:
@@ -169,29 +173,44 @@ class Interest(NamedTuple):
     subscription_id: str
     #: None: of all projects
     project_id: str | None
+    api: Api
     filter: LifecycleChangeNotificationsFilter | None
+    package_filter: PkgmNotificationsFilter | None
 
 
 def list_interests(session: orm.Session) -> Sequence[Interest]:
     """List the events that each subscription matches."""
     rows = session.execute(
-        sa.select(Row.id, Row.project_id, Row.all_projects, Row.filter)
+        sa.select(
+            Row.id,
+            Row.project_id,
+            Row.all_projects,
+            Row.api,
+            Row.filter,
+            Row.package_filter,
+        )
     )
     return [
         Interest(
-            row.id, None if row.all_projects else row.project_id, row.filter
+            row.id,
+            None if row.all_projects else row.project_id,
+            row.api,
+            row.filter,
+            row.package_filter,
         )
         for row in rows
     ]
 
 
-def delete(session: orm.Session, subscription_id: str) -> None:
+def delete(
+    session: orm.Session, subscription_id: str, kind: SubscriptionType[S, R]
+) -> None:
     """Delete a subscription and its pending deliveries.
 
     :raises NotFound: the subscription does not exist
     :raises Forbidden: the policy does not allow the client this subscription
     """
-    get(session, subscription_id)
+    get(session, subscription_id, kind)
     result = cast(
         "sa.CursorResult[Any]",
         session.execute(sa.delete(Row).where(Row.id == subscription_id)),

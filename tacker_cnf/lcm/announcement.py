@@ -1,4 +1,6 @@
-"""An event of a VNF instance, with all data that notifications may carry."""
+"""An event of a VNF instance or a VNF package, with all data that
+notifications may carry.
+"""
 
 import datetime
 
@@ -7,13 +9,18 @@ import msgspec
 from tacker_cnf.lcm import redaction
 from tacker_cnf.lcm.shown_names import ShownNames
 from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.package_notification import PackageChangeType
+from tacker_cnf.sol.package_subscription import PackageNotificationType
 from tacker_cnf.sol.subscription import NotificationType
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
+from tacker_cnf.sol.vnf_package import OperationalState, UsageState
 
 
 class Subject(SolType):
-    """The attributes of a VNF instance that subscription filters match."""
+    """The attributes of a VNF instance or a VNF package that subscription
+    filters match.
+    """
 
     id: str
     vnf_instance_name: str | None = None
@@ -24,15 +31,36 @@ class Subject(SolType):
     vnfd_version: str
 
 
+class PackageEvent(SolType):
+    """What has happened to a VNF package, and the package after it."""
+
+    #: None: it was onboarded
+    change: PackageChangeType | None = None
+    operational_state: OperationalState
+    usage_state: UsageState
+    is_public: bool = False
+    #: the other projects that may use it
+    shared_with: tuple[str, ...] = ()
+
+    @property
+    def type(self) -> PackageNotificationType:
+        """The type of the notifications."""
+        if self.change is None:
+            return PackageNotificationType.ONBOARDING
+        return PackageNotificationType.CHANGE
+
+
 class Announcement(SolType):
     """One event as of its time, without secrets."""
 
     #: the id of all its notifications
     id: str
-    type: NotificationType
+    #: None: of a package
+    type: NotificationType | None = None
     time_stamp: datetime.datetime
     subject: Subject
     op_occ: VnfLcmOpOcc | None = None
+    package: PackageEvent | None = None
 
 
 def subject(instance: VnfInstance) -> Subject:

@@ -1,1 +1,1 @@
-"""Delivery of lifecycle notifications to subscribers."""
+"""Delivery of notifications to subscribers."""

@@ -175,7 +175,7 @@ class DeliveryManager:
             return None
         recipient = Recipient(
             subscription_id=subscription_id,
-            verbosity=contact.subscription.verbosity,
+            verbosity=contact.verbosity,
             api_base=(self._endpoint or contact.api_base).rstrip("/"),
             api=contact.api,
         )

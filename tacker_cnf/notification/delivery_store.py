@@ -10,7 +10,9 @@ import msgspec
 from tacker_cnf.db import deliveries, subscriptions
 from tacker_cnf.db.deliveries import Delivery
 from tacker_cnf.db.session import Store, transaction
-from tacker_cnf.db.subscriptions import Contact
+from tacker_cnf.db.subscription_types import LIFECYCLE, PACKAGES
+from tacker_cnf.db.subscriptions import Contact, Interest
+from tacker_cnf.lcm.announcement import Announcement
 from tacker_cnf.notification import subscription_filter
 
 #: events that are distributed in one transaction
@@ -50,8 +52,7 @@ class DeliveryStore:
                 Delivery(interest.subscription_id, event_id, announcement)
                 for event_id, project_id, announcement in events
                 for interest in interests
-                if interest.project_id in {None, project_id}
-                and subscription_filter.matches(interest.filter, announcement)
+                if _matches(interest, project_id, announcement)
             ]
             ids = [event_id for event_id, _, _ in events]
             deliveries.fan_out(session, ids, made)
@@ -112,3 +113,29 @@ class DeliveryStore:
             self._park_after,
             everything=everything,
         )
+
+
+def _matches(
+    interest: Interest, project_id: str, announcement: Announcement
+) -> bool:
+    """Check whether a subscription matches an event.
+
+    :param project_id: the project of the instance or package
+    """
+    event = announcement.package
+    if event is None:
+        return (
+            interest.api in LIFECYCLE.apis
+            and interest.project_id in {None, project_id}
+            and subscription_filter.matches(interest.filter, announcement)
+        )
+    return (
+        interest.api in PACKAGES.apis
+        and (
+            event.is_public
+            or interest.project_id in {None, project_id, *event.shared_with}
+        )
+        and subscription_filter.matches_package(
+            interest.package_filter, announcement.subject, event
+        )
+    )

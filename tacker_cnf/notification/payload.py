@@ -1,11 +1,13 @@
-"""Build the content of notifications (SOL003 5.5.2.17 to 5.5.2.19)."""
+"""Build the content of notifications (SOL003 5.5.2.17 to 5.5.2.19, 10.5.2.5
+and 10.5.2.6).
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from tacker_cnf.lcm.announcement import Announcement
+from tacker_cnf.lcm.announcement import Announcement, PackageEvent
 from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.common import Link
 from tacker_cnf.sol.notification import (
@@ -15,6 +17,13 @@ from tacker_cnf.sol.notification import (
     VnfIdentifierCreationNotification,
     VnfIdentifierDeletionNotification,
     VnfLcmOperationOccurrenceNotification,
+)
+from tacker_cnf.sol.package_notification import (
+    PackageChangeType,
+    PackageNotification,
+    PkgmLinks,
+    VnfPackageChangeNotification,
+    VnfPackageOnboardingNotification,
 )
 from tacker_cnf.sol.subscription import (
     LcmOpOccNotificationVerbosityType,
@@ -34,7 +43,7 @@ FAILED: Final = frozenset({S.FAILED_TEMP, S.FAILED, S.ROLLED_BACK})
 FINAL_STATES: Final = FAILED | {S.COMPLETED}
 
 _NONE: Final = ResourceChanges()
-_IDENTIFIERS: Final[Mapping[NotificationType, type[Notification]]] = {
+_IDENTIFIERS: Final[Mapping[NotificationType | None, type[Notification]]] = {
     NotificationType.CREATION: VnfIdentifierCreationNotification,
     NotificationType.DELETION: VnfIdentifierDeletionNotification,
 }
@@ -53,8 +62,10 @@ class Recipient(msgspec.Struct, frozen=True, kw_only=True):
 
 def build_notification(
     announcement: Announcement, recipient: Recipient
-) -> Notification:
+) -> Notification | PackageNotification:
     """Build the notification of an event for one subscriber."""
+    if announcement.package:
+        return _of_package(announcement, announcement.package, recipient)
     base = recipient.api_base + recipient.api.root
     op_occ = announcement.op_occ
     common: dict[str, Any] = {
@@ -93,6 +104,35 @@ def build_notification(
         **common,
         verbosity=recipient.verbosity,
         **_changes(op_occ, recipient.verbosity),
+    )
+
+
+def _of_package(
+    announcement: Announcement, event: PackageEvent, recipient: Recipient
+) -> PackageNotification:
+    base = recipient.api_base + recipient.api.root
+    subject = announcement.subject
+    common: dict[str, Any] = {
+        "id": announcement.id,
+        "notification_type": event.type,
+        "subscription_id": recipient.subscription_id,
+        "time_stamp": announcement.time_stamp,
+        "vnf_pkg_id": subject.id,
+        "vnfd_id": subject.vnfd_id,
+        "links": PkgmLinks(
+            vnf_package=Link(href=f"{base}/vnf_packages/{subject.id}"),
+            subscription=Link(
+                href=f"{base}/subscriptions/{recipient.subscription_id}"
+            ),
+        ),
+    }
+    if event.change is None:
+        return VnfPackageOnboardingNotification(**common)
+    has_new_state = event.change is PackageChangeType.OP_STATE_CHANGE
+    return VnfPackageChangeNotification(
+        **common,
+        change_type=event.change,
+        operational_state=event.operational_state if has_new_state else None,
     )
 
 

@@ -1,6 +1,6 @@
 """The pending deliveries of one subscriber, and the workers that send them.
 
-An instance queue has the deliveries about one VNF instance, in order; a few
+An instance queue has the deliveries about one VNF instance or package, in order; a few
 workers take the head of one queue after another. When the subscriber as a
 whole fails, one worker at a time probes it.
 """
@@ -59,7 +59,7 @@ class DeliveryRecorder(Protocol):
 
 
 class InstanceQueue:
-    """The deliveries about one VNF instance, in order."""
+    """The deliveries about one VNF instance or package, in order."""
 
     def __init__(self, instance_id: str) -> None:
         self.instance_id = instance_id

@@ -15,6 +15,7 @@ from tacker_cnf.db import (
     idempotency,
     listing,
     models,
+    outbox,
     packages,
     quotas,
     scope,
@@ -33,8 +34,10 @@ from tacker_cnf.rpc import ConductorClient
 from tacker_cnf.services.idempotency import run_once
 from tacker_cnf.services.slots import Slots
 from tacker_cnf.sol.common import Checksum
+from tacker_cnf.sol.package_notification import PackageChangeType
 from tacker_cnf.sol.vnf_package import (
     AuthType,
+    OnboardingState,
     OperationalState,
     UploadVnfPackageFromUriRequest,
     VnfPkgInfo,
@@ -319,6 +322,10 @@ def _modify(
         package.user_defined_data = merge.patched(
             package.user_defined_data, modifications.user_defined_data
         )
+    if modifications.operational_state is not None:
+        outbox.announce_package(
+            session, package_id, PackageChangeType.OP_STATE_CHANGE
+        )
 
 
 def _delete(session: Session, package_id: str) -> str | None:
@@ -326,6 +333,10 @@ def _delete(session: Session, package_id: str) -> str | None:
     package = packages.get(session, package_id, lock=True)
     content_id = package.content_id
     _check_disabled(package)
+    if package.onboarding_state == OnboardingState.ONBOARDED:
+        outbox.announce_package(
+            session, package_id, PackageChangeType.PKG_DELETE
+        )
     packages.delete(session, package)
     session.flush()
     if content_id is None or packages.content_in_use(session, content_id):

@@ -1,15 +1,22 @@
-"""Subscriptions to lifecycle changes."""
+"""Subscriptions to lifecycle changes, or to VNF packages."""
 
 import contextlib
 import datetime
 import uuid
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Generic
 
 from tacker_cnf.context import RequestContext
-from tacker_cnf.db import idempotency, listing, quotas, subscriptions
+from tacker_cnf.db import idempotency, quotas, subscriptions
 from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import Session, Store
+from tacker_cnf.db.subscription_types import (
+    LIFECYCLE,
+    PACKAGES,
+    R,
+    S,
+    SubscriptionType,
+)
 from tacker_cnf.db.subscriptions import Contact
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.notification.webhook_client import CallbackTester
@@ -17,21 +24,31 @@ from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.services.idempotency import find_previous, run_once
 from tacker_cnf.services.slots import Slots
 from tacker_cnf.sol.api import Api
+from tacker_cnf.sol.package_subscription import (
+    PkgmSubscription,
+    PkgmSubscriptionRequest,
+)
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionRequest,
 )
 
 #: attributes that the database can compare
-COMPARABLE: Final = listing.comparable(subscriptions.COLUMNS)
+COMPARABLE: Final = LIFECYCLE.comparable
+COMPARABLE_OF_PACKAGES: Final = PACKAGES.comparable
 
 
-class SubscriptionService:
-    """Creates, reads and deletes subscriptions."""
+class SubscriptionService(Generic[S, R]):
+    """Creates, reads and deletes subscriptions of one type."""
 
     def __init__(
-        self, store: Store, tester: CallbackTester, peer_slots: Slots
+        self,
+        kind: SubscriptionType[S, R],
+        store: Store,
+        tester: CallbackTester,
+        peer_slots: Slots,
     ) -> None:
+        self._kind = kind
         self._store = store
         self._tester = tester
         self._peer_slots = peer_slots
@@ -39,11 +56,11 @@ class SubscriptionService:
     def subscribe(
         self,
         context: RequestContext,
-        request: LccnSubscriptionRequest,
+        request: R,
         api_base: str,
         api: Api,
         preconditions: Preconditions,
-    ) -> tuple[LccnSubscription, bool]:
+    ) -> tuple[S, bool]:
         """Return a new subscription, or that of an earlier equal request; and
         whether it is new.
 
@@ -60,6 +77,7 @@ class SubscriptionService:
             request,
             context.owner.project_id,
             api,
+            self._kind,
         )
         if duplicate and not find_previous(
             self._store, context, preconditions
@@ -77,7 +95,7 @@ class SubscriptionService:
                 self._tester.check(
                     request.callback_uri, request.authentication, api
                 )
-            contact = _new_contact(context, request, api_base, api)
+            contact = self._new_contact(context, request, api_base, api)
             self._store.write(context, _add, contact, preconditions)
             return contact.subscription.id
 
@@ -93,66 +111,69 @@ class SubscriptionService:
             return contextlib.nullcontext()
         return self._peer_slots.take(project_id)
 
-    def get(
-        self, context: RequestContext, subscription_id: str
-    ) -> LccnSubscription:
+    def get(self, context: RequestContext, subscription_id: str) -> S:
         """Return one subscription.
 
         :raises NotFound: the subscription does not exist
         """
-        return self._store.read(context, subscriptions.get, subscription_id)
+        return self._store.read(
+            context, subscriptions.get, subscription_id, self._kind
+        )
 
     def get_equal(
-        self,
-        context: RequestContext,
-        subscription_id: str,
-        request: LccnSubscriptionRequest,
-    ) -> LccnSubscription:
+        self, context: RequestContext, subscription_id: str, request: R
+    ) -> S:
         """Return one subscription, which an equal request created.
 
         :raises NotFound: the subscription does not exist
         :raises Conflict: another request created it
         """
         return self._store.read(
-            context, subscriptions.get_equal, subscription_id, request
+            context,
+            subscriptions.get_equal,
+            subscription_id,
+            request,
+            self._kind,
         )
 
     @contextlib.contextmanager
     def find(
         self, context: RequestContext, query: ListQuery
-    ) -> Iterator[Iterator[tuple[Position, LccnSubscription]]]:
+    ) -> Iterator[Iterator[tuple[Position, S]]]:
         """List subscriptions, oldest first, with their positions."""
         with self._store.reader(context) as session:
-            yield subscriptions.find(session, query)
+            yield subscriptions.find(session, query, self._kind)
 
     def delete(self, context: RequestContext, subscription_id: str) -> None:
         """Delete a subscription and its pending deliveries.
 
         :raises NotFound: the subscription does not exist
         """
-        self._store.write(context, subscriptions.delete, subscription_id)
+        self._store.write(
+            context, subscriptions.delete, subscription_id, self._kind
+        )
+
+    def _new_contact(
+        self, context: RequestContext, request: R, api_base: str, api: Api
+    ) -> Contact:
+        return Contact(
+            subscription=self._kind.create(
+                request, str(uuid.uuid4()), context.owner.project_id
+            ),
+            authentication=request.authentication,
+            api_base=api_base,
+            api=api,
+            user_id=context.user_id,
+            all_projects=context.all_projects,
+        )
 
 
-def _new_contact(
-    context: RequestContext,
-    request: LccnSubscriptionRequest,
-    api_base: str,
-    api: Api,
-) -> Contact:
-    return Contact(
-        subscription=LccnSubscription(
-            id=str(uuid.uuid4()),
-            filter=request.filter,
-            callback_uri=request.callback_uri,
-            verbosity=request.verbosity,
-            project_id=context.owner.project_id,
-        ),
-        authentication=request.authentication,
-        api_base=api_base,
-        api=api,
-        user_id=context.user_id,
-        all_projects=context.all_projects,
-    )
+LifecycleSubscriptionService = SubscriptionService[
+    LccnSubscription, LccnSubscriptionRequest
+]
+PackageSubscriptionService = SubscriptionService[
+    PkgmSubscription, PkgmSubscriptionRequest
+]
 
 
 def _add(

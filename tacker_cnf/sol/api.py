@@ -11,6 +11,10 @@ class Api(enum.StrEnum):
     LCM_V1 = "1"
     #: lifecycle management, SOL003 v3.3.1
     LCM_V2 = "2"
+    #: VNF packages, SOL003 and SOL005 v2.6.1
+    PACKAGES_V1 = "vnfpkgm"
+    #: VNF packages, SOL003 and SOL005 v3.3.1
+    PACKAGES_V2 = "vnfpkgm2"
 
     @property
     def prefix(self) -> str:
@@ -28,5 +32,15 @@ class Api(enum.StrEnum):
         return f"{self.prefix}/v{self.number[0]}"
 
 
-_PREFIXES: Final = {Api.LCM_V1: "/vnflcm", Api.LCM_V2: "/vnflcm"}
-_NUMBERS: Final = {Api.LCM_V1: "1.3.0", Api.LCM_V2: "2.0.0"}
+_PREFIXES: Final = {
+    Api.LCM_V1: "/vnflcm",
+    Api.LCM_V2: "/vnflcm",
+    Api.PACKAGES_V1: "/vnfpkgm",
+    Api.PACKAGES_V2: "/vnfpkgm",
+}
+_NUMBERS: Final = {
+    Api.LCM_V1: "1.3.0",
+    Api.LCM_V2: "2.0.0",
+    Api.PACKAGES_V1: "1.2.0",
+    Api.PACKAGES_V2: "2.1.0",
+}

@@ -9,6 +9,7 @@ from typing import Any
 import fixtures
 
 from tacker_cnf.db import deliveries, models, outbox, subscriptions
+from tacker_cnf.db.subscription_types import LIFECYCLE
 from tacker_cnf.db.subscriptions import Contact
 from tacker_cnf.http_client.clients import HttpClientOptions
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
@@ -89,7 +90,7 @@ class DeliveryManagerTest(StoreTest):
                 yield manager
                 recording.cancel()
                 with self.store.writer() as session:
-                    subscriptions.delete(session, "s")
+                    subscriptions.delete(session, "s", LIFECYCLE)
                 await manager.stop_unsubscribed()
 
     async def wait_received(self, count: int) -> list[str]:

@@ -43,7 +43,7 @@ class TestPaths(HttpTest):
             "/vnflcm/v2/vnf_instances.json",
             "/vnflcm/v2/vnf_instances/x/y",
             "/vnflcm/v2/vnf_instances//scale",
-            "/vnfpkgm/v2/vnf_packages",
+            "/vnfpkgm/v3/vnf_packages",
             "/v1.0/vims/x/y",
         ):
             self.assert_problem(
@@ -329,6 +329,9 @@ class TestVersion(HttpTest):
             "/vnflcm/api_versions",
             "/vnflcm/v1/api_versions",
             "/vnflcm/v2/api_versions",
+            "/vnfpkgm/api_versions",
+            "/vnfpkgm/v1/api_versions",
+            "/vnfpkgm/v2/api_versions",
             "/healthcheck",
             PACKAGES,
             VIMS,
@@ -342,8 +345,13 @@ class TestVersion(HttpTest):
             ("/vnflcm", ("1.3.0", "2.0.0")),
             ("/vnflcm/v1", ("1.3.0",)),
             ("/vnflcm/v2", ("2.0.0",)),
+            ("/vnfpkgm", ("1.2.0", "2.1.0")),
+            ("/vnfpkgm/v1", ("1.2.0",)),
+            ("/vnfpkgm/v2", ("2.1.0",)),
         ):
             path = f"{prefix}/api_versions"
+            response = self.get_with_version(None, path)
+            self.assertEqual(numbers[-1], response.headers["Version"])
             self.assertEqual(
                 {
                     "uriPrefix": prefix,
@@ -352,8 +360,12 @@ class TestVersion(HttpTest):
                         for number in numbers
                     ],
                 },
-                self.get_with_version(None, path).json,
+                response.json,
             )
+            # the openstack command sends 2.0.0 to each list
+            for other in ("2.0.0", "9.0.0"):
+                response = self.get_with_version(other, path)
+                self.assertEqual(200, response.status)
 
     def test_responses_and_errors_have_the_version(self) -> None:
         for version, path, status in (
@@ -369,10 +381,29 @@ class TestVersion(HttpTest):
             self.assertEqual("2.0.0", response.headers["Version"])
             self.assertEqual("none", response.headers["Accept-Ranges"])
 
-    def test_each_interface_has_its_version(self) -> None:
-        self.assertNotIn(
-            "Version", self.get_with_version(None, PACKAGES).headers
-        )
+    def test_packages_have_a_version_of_their_own(self) -> None:
+        # clients send none, or that of the lifecycle API
+        for version in (None, "1.2.0", "2.0.0"):
+            response = self.get_with_version(version, PACKAGES)
+            self.assertEqual(200, response.status)
+            self.assertEqual("1.2.0", response.headers["Version"])
+
+    def test_version_2_of_packages_requires_the_header(self) -> None:
+        path = PACKAGES.replace("v1", "v2")
+        for version, status in (
+            ("2.1.0", 200),
+            ("2.1.0-impl:x:1", 200),
+            (None, 400),
+            ("2", 400),
+            ("1.2.0", 406),
+            ("2.0.0", 406),
+        ):
+            response = self.get_with_version(version, path)
+            self.assertEqual(status, response.status, str(version))
+            self.assertEqual("2.1.0", response.headers["Version"])
+
+    def test_a_resource_without_versions(self) -> None:
+        self.assertNotIn("Version", self.get_with_version(None, VIMS).headers)
 
 
 class TestResponses(HttpTest):
@@ -539,6 +570,8 @@ class TestPolicy(HttpTest):
             "/healthcheck",
             "/vnflcm/api_versions",
             "/vnflcm/v2/api_versions",
+            "/vnfpkgm/api_versions",
+            "/vnfpkgm/v1/api_versions",
         ):
             self.assertEqual(200, self.call("GET", path).status)
         for headers in ({}, {"X-Auth-Token": "forged"}):

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import fixtures
 import sqlalchemy as sa
-import testtools
 from sqlalchemy.orm import Session
 
 from tacker_cnf import errors, rpc
@@ -32,7 +31,7 @@ from tests.fixtures.http_receiver import (
     ReceivedRequest,
     Response,
 )
-from tests.fixtures.vnfm import FAKE_VIM, Vnfm
+from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Vnfm
 
 PATH = "/vnflcm/v2/subscriptions"
 FAST_RETRY = {"retry_interval": 0.02, "max_retry_interval": 0.1}
@@ -42,24 +41,29 @@ INSTANTIATE = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
 TERMINATE = {"terminationType": "FORCEFUL"}
 
 
-class NotificationTest(testtools.TestCase):
+class NotificationTest(ApiCase):
     options: ClassVar[dict[str, Any]] = {}
+    #: of the subscriptions
+    path: ClassVar[str] = PATH
+    vnfm: Vnfm
 
     def setUp(self) -> None:
         super().setUp()
         self.receiver = self.useFixture(HttpReceiver())
-        self.vnfm = self.useFixture(
-            Vnfm(
-                notification=FAST_RETRY | self.options,
-                outgoing={"timeout": 2 * RETRY_INTERVAL_S},
-            )
+        self.vnfm = self.useFixture(self.build_vnfm())
+
+    def build_vnfm(self) -> Vnfm:
+        return Vnfm(
+            notification=FAST_RETRY | self.options,
+            outgoing={"timeout": 2 * RETRY_INTERVAL_S},
         )
 
     def subscribe(
         self, receiver: HttpReceiver | None = None, **body: Any
     ) -> str:
         uri = (receiver or self.receiver).url
-        response = self.vnfm.call("POST", PATH, {"callbackUri": uri} | body)
+        request = {"callbackUri": uri} | body
+        response = self.vnfm.call("POST", self.path, request)
         self.assertEqual(201, response.status, str(response.json))
         return str(response.json["id"])
 
@@ -78,6 +82,18 @@ class NotificationTest(testtools.TestCase):
                 or 0
                 for table in (models.Delivery, models.LifecycleEvent)
             )
+
+    def manage(self, *args: str) -> str:
+        """Run tacker-cnf-manage; return its output."""
+        folder = self.useFixture(fixtures.TempDir()).path
+        with open(f"{folder}/x.conf", "w") as file:  # noqa: PTH123
+            file.write(f"[DEFAULT]\nstate_path = {self.vnfm.state_path}\n")
+        stdout = self.useFixture(fixtures.StringStream("stdout")).stream
+        with fixtures.MonkeyPatch("sys.stdout", stdout):
+            code = manage.main(["--config-dir", folder, *args])
+        self.assertEqual(0, code)
+        stdout.seek(0)
+        return str(stdout.read())
 
     def start_dispatcher(self) -> Dispatcher:
         return Dispatcher(self.vnfm.conf, self.vnfm.parts.store)
@@ -483,17 +499,6 @@ class TestParked(NotificationTest):
         "park_after": 0.3,
         "poll_interval": 0.1,
     }
-
-    def manage(self, *args: str) -> str:
-        folder = self.useFixture(fixtures.TempDir()).path
-        with open(f"{folder}/x.conf", "w") as file:  # noqa: PTH123
-            file.write(f"[DEFAULT]\nstate_path = {self.vnfm.state_path}\n")
-        stdout = self.useFixture(fixtures.StringStream("stdout")).stream
-        with fixtures.MonkeyPatch("sys.stdout", stdout):
-            code = manage.main(["--config-dir", folder, *args])
-        self.assertEqual(0, code)
-        stdout.seek(0)
-        return str(stdout.read())
 
     def park_subscription(self, status: int) -> str:
         subscription_id = self.subscribe()

@@ -15,6 +15,7 @@ INSTANCES = "/vnflcm/v2/vnf_instances"
 OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
 SUBSCRIPTIONS = "/vnflcm/v2/subscriptions"
+PACKAGE_SUBSCRIPTIONS = "/vnfpkgm/v1/subscriptions"
 VIMS = "/v1.0/vims"
 #: tables with the resources of projects
 TABLES = (
@@ -40,7 +41,8 @@ class ProjectsCase(ApiCase):
         self.csar = self.useFixture(Csar())
         self.vim_id = self.register_vim("a vim")
         self.vnfd_id = self.vnfm.onboard(self.csar)
-        self.subscription_id = self.subscribe()
+        self.subscription_id = self.subscribe(SUBSCRIPTIONS)
+        of_packages = self.subscribe(PACKAGE_SUBSCRIPTIONS)
         self.instance_id = self.vnfm.create(self.vnfd_id)
         self.op_occ = self.vnfm.run(
             self.instance_id,
@@ -58,6 +60,7 @@ class ProjectsCase(ApiCase):
                 "vnf_lcm_op_occs": self.op_occ["id"],
                 "vnf_packages": package["id"],
                 "subscriptions": self.subscription_id,
+                "package_subscriptions": of_packages,
                 "vims": self.vim_id,
             },
             vnfd_id=self.vnfd_id,
@@ -75,9 +78,9 @@ class ProjectsCase(ApiCase):
         self.assertEqual(201, response.status, str(response.content))
         return str(response.json["vim"]["id"])
 
-    def subscribe(self) -> str:
+    def subscribe(self, path: str) -> str:
         body = {"callbackUri": self.receiver.url}
-        response = self.vnfm.call("POST", SUBSCRIPTIONS, body)
+        response = self.vnfm.call("POST", path, body)
         self.assertEqual(201, response.status, str(response.content))
         return str(response.json["id"])
 
@@ -95,7 +98,14 @@ class TestUntrustedClient(ProjectsCase):
         self.assertEqual(before, self.everything())
 
     def everything(self) -> list[Any]:
-        paths = (INSTANCES, OP_OCCS, PACKAGES, SUBSCRIPTIONS, VIMS)
+        paths = (
+            INSTANCES,
+            OP_OCCS,
+            PACKAGES,
+            SUBSCRIPTIONS,
+            PACKAGE_SUBSCRIPTIONS,
+            VIMS,
+        )
         return [self.vnfm.call("GET", path).json for path in paths]
 
     def test_each_statement_of_a_request_names_the_project(self) -> None:
@@ -152,6 +162,7 @@ class TestUntrustedClient(ProjectsCase):
             (PACKAGES, "vnfdId", self.vnfd_id),
             (PACKAGES, "usageState", "IN_USE"),
             (SUBSCRIPTIONS, "callbackUri", f"'{self.receiver.url}'"),
+            (PACKAGE_SUBSCRIPTIONS, "callbackUri", f"'{self.receiver.url}'"),
         ):
             query = f"{path}?filter=(eq,{attribute},{value})"
             response = self.vnfm.call("GET", query)

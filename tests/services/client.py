@@ -4,6 +4,7 @@ import itertools
 import json
 import threading
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from typing import Any
 
 import fixtures
 
+from tacker_cnf.api import middleware
 from tacker_cnf.sol.api import Api
 from tests.fixtures import waiting
 from tests.fixtures.vnfm import ACTIVE, Csar
@@ -72,9 +74,8 @@ class Client(fixtures.Fixture):
         """Send a request; a body that is not bytes is sent as JSON."""
         url = path if path.startswith("http") else self.endpoint + path
         request = urllib.request.Request(url, method=method)  # noqa: S310
-        of_v1 = f"{Api.LCM_V1.root}/" in url
-        version = Api.LCM_V1 if of_v1 else Api.LCM_V2
-        for name, value in {"Version": version.number, **headers}.items():
+        api = middleware.api_of(urllib.parse.urlsplit(url).path) or Api.LCM_V2
+        for name, value in {"Version": api.number, **headers}.items():
             request.add_header(name, value)
         if body is not None:
             raw = isinstance(body, bytes)

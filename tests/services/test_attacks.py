@@ -20,8 +20,16 @@ from tests.services.client import (
 from tests.services.deployment import Deployment
 
 SUBSCRIPTIONS = "/vnflcm/v2/subscriptions"
+PACKAGE_SUBSCRIPTIONS = "/vnfpkgm/v1/subscriptions"
 VIMS = "/v1.0/vims"
-LISTS = (INSTANCES, OP_OCCS, PACKAGES, SUBSCRIPTIONS, VIMS)
+LISTS = (
+    INSTANCES,
+    OP_OCCS,
+    PACKAGES,
+    SUBSCRIPTIONS,
+    PACKAGE_SUBSCRIPTIONS,
+    VIMS,
+)
 #: nothing listens there; no conductor runs
 UNREACHABLE_CLUSTER = {
     "vimType": "ETSINFV.KUBERNETES.V_1",
@@ -99,8 +107,9 @@ class TestOtherProject(testtools.TestCase):
         (package,) = self.owner.call("GET", PACKAGES).json
         instance_id = self.owner.create(vnfd_id)
         body = {"callbackUri": self.receiver.url}
-        subscribed = self.owner.call_expecting(
-            "POST", SUBSCRIPTIONS, body, 201
+        subscribed, of_packages = (
+            self.owner.call_expecting("POST", path, body, 201)
+            for path in (SUBSCRIPTIONS, PACKAGE_SUBSCRIPTIONS)
         )
         request = instantiation() | {
             "vimConnectionInfo": {"vim1": UNREACHABLE_CLUSTER}
@@ -113,6 +122,7 @@ class TestOtherProject(testtools.TestCase):
                 ),
                 "vnf_packages": package["id"],
                 "subscriptions": subscribed["id"],
+                "package_subscriptions": of_packages["id"],
                 "vims": self.owner.register(self.project.vim),
             },
             vnfd_id=vnfd_id,

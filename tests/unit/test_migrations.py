@@ -11,7 +11,7 @@ from tacker_cnf import errors
 from tacker_cnf.db import instances, keys, models, schema, subscriptions
 from tacker_cnf.db.session import Store
 from tacker_cnf.db.types import VAULT, Vault
-from tacker_cnf.sol.lcm_version import LcmVersion
+from tacker_cnf.sol.api import Api
 
 
 class TestMigrations(testtools.TestCase):
@@ -177,7 +177,7 @@ class TestFrom0001(testtools.TestCase):
         with self.store.reader() as session:
             found = subscriptions.contact(session, "s")
         assert found is not None
-        self.assertEqual(LcmVersion.V2, found.api_version)
+        self.assertEqual(Api.LCM_V2, found.api_version)
 
     def test_an_upgrade_of_rows_without_a_project_changes_nothing(
         self,

@@ -6,7 +6,10 @@ from tacker_cnf import errors
 from tacker_cnf.api import http, openapi_parameters, query
 from tacker_cnf.api.conditional_requests import preconditions_from_request
 from tacker_cnf.api.v1 import requests, resources
-from tacker_cnf.services.subscriptions import COMPARABLE, SubscriptionService
+from tacker_cnf.services.subscriptions import (
+    COMPARABLE,
+    LifecycleSubscriptionService,
+)
 from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.v1.subscription import (
     LccnSubscriptionRequestV1,
@@ -27,7 +30,7 @@ class SubscriptionsV1:
     the version by which the subscription was created.
     """
 
-    def __init__(self, subscriptions: SubscriptionService) -> None:
+    def __init__(self, subscriptions: LifecycleSubscriptionService) -> None:
         self._subscriptions = subscriptions
 
     @http.endpoint(

@@ -5,6 +5,7 @@ import testtools
 
 from tacker_cnf.api import links
 from tacker_cnf.lcm.states import ACTIVE
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.base import encode
 from tacker_cnf.sol.vnf_instance import InstantiationState
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
@@ -85,5 +86,8 @@ class TestPackage(testtools.TestCase):
             wanted = tasks(PACKAGE, *names)
             wanted["packageContent"] = wanted.pop("package_content")
             self.assertEqual(
-                wanted, links_by_name(links.with_package_links(package, BASE))
+                wanted,
+                links_by_name(
+                    links.with_package_links(Api.PACKAGES_V1, package, BASE)
+                ),
             )

@@ -1,5 +1,6 @@
 """Each statement of a request's session is limited to its client."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from tacker_cnf.db import (
     subscriptions,
     vims,
 )
+from tacker_cnf.db.subscription_types import LIFECYCLE
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LcmOpOccNotificationVerbosityType,
@@ -48,6 +50,10 @@ def a_contact() -> subscriptions.Contact:
 
 OTHER = {"project_id": "another-project"}
 ELSEWHERE = context.of_project("another-project")
+
+
+def _of_lifecycle(function: Callable[..., Any]) -> Callable[..., Any]:
+    return functools.partial(function, kind=LIFECYCLE)
 
 
 class ScopeTest(StoreTest):
@@ -96,8 +102,8 @@ class ScopeTest(StoreTest):
             op_occs.load: "an-op-occ",
             op_occs.load_shown: "an-op-occ",
             op_occs.etag: "an-op-occ",
-            subscriptions.get: "a-subscription",
-            subscriptions.delete: "a-subscription",
+            _of_lifecycle(subscriptions.get): "a-subscription",
+            _of_lifecycle(subscriptions.delete): "a-subscription",
         }
         for function, row_id in read.items():
             self.assertRaises(
@@ -161,7 +167,7 @@ class ScopeTest(StoreTest):
             packages.get_attributes: "a-package",
             instances.get: "an-instance",
             op_occs.get: "an-op-occ",
-            subscriptions.get: "a-subscription",
+            _of_lifecycle(subscriptions.get): "a-subscription",
         }
         for function, row_id in read.items():
             self.store.read(client, function, row_id)

@@ -1,12 +1,15 @@
 """Events of a VNF instance."""
 
+import msgspec
 import testtools
 
 from tacker_cnf.lcm import announcement
-from tacker_cnf.lcm.announcement import Subject
+from tacker_cnf.lcm.announcement import Announcement, Subject
 from tacker_cnf.lcm.shown_names import DEFAULT
+from tacker_cnf.sol import base
 from tacker_cnf.sol.problem import ProblemDetails
-from tests.factories import an_instance, an_op_occ
+from tacker_cnf.sol.subscription import NotificationType
+from tests.factories import NOW, an_instance, an_op_occ
 
 
 class TestSubject(testtools.TestCase):
@@ -22,6 +25,26 @@ class TestSubject(testtools.TestCase):
                 vnfd_version="2.0",
             ),
             announcement.subject(an_instance(vnf_instance_name="a name")),
+        )
+
+
+class TestStored(testtools.TestCase):
+    def test_an_event_of_an_earlier_release_is_read(self) -> None:
+        subject = announcement.subject(an_instance())
+        stored = {
+            "id": "an-event",
+            "type": "VnfIdentifierCreationNotification",
+            "timeStamp": "2026-11-20T12:00:00Z",
+            "subject": msgspec.to_builtins(subject),
+        }
+        self.assertEqual(
+            Announcement(
+                id="an-event",
+                type=NotificationType.CREATION,
+                time_stamp=NOW,
+                subject=subject,
+            ),
+            base.decode(msgspec.json.encode(stored), Announcement),
         )
 
 

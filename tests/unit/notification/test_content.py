@@ -7,13 +7,14 @@ import msgspec
 import testtools
 
 from tacker_cnf.lcm import announcement
-from tacker_cnf.lcm.announcement import Announcement
+from tacker_cnf.lcm.announcement import Announcement, PackageEvent
 from tacker_cnf.lcm.shown_names import DEFAULT
 from tacker_cnf.notification import payload
 from tacker_cnf.notification.payload import Recipient
+from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
 from tacker_cnf.sol.lcm_request import VnfInfoModifications
-from tacker_cnf.sol.lcm_version import LcmVersion
+from tacker_cnf.sol.package_notification import PackageChangeType
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.subscription import (
     LcmOpOccNotificationVerbosityType as Verbosity,
@@ -28,6 +29,7 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
 )
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tacker_cnf.sol.vnf_package import OperationalState, UsageState
 from tests.factories import NOW, an_instance, an_op_occ
 
 VNFC = AffectedVnfc(
@@ -43,7 +45,7 @@ def render_notification(
     op_occ: VnfLcmOpOcc | None = None,
     kind: NotificationType = NotificationType.OP_OCC,
     verbosity: Verbosity = Verbosity.FULL,
-    version: LcmVersion = LcmVersion.V2,
+    version: Api = Api.LCM_V2,
 ) -> dict[str, Any]:
     event = Announcement(
         id="an-event",
@@ -103,7 +105,7 @@ class TestContent(testtools.TestCase):
     def test_version_1(self) -> None:
         for state in S:
             notification = render_notification(
-                in_state(state), version=LcmVersion.V1
+                in_state(state), version=Api.LCM_V1
             )
             self.assertNotIn("verbosity", notification)
             for link in notification["_links"].values():
@@ -120,15 +122,13 @@ class TestContent(testtools.TestCase):
         op_occ = msgspec.structs.replace(
             in_state(S.COMPLETED), changed_info=changes
         )
-        notification = render_notification(op_occ, version=LcmVersion.V1)
+        notification = render_notification(op_occ, version=Api.LCM_V1)
         (changed,) = notification["changedInfo"]["vimConnectionInfo"]
         self.assertEqual(("a", "v"), (changed["id"], changed["vimId"]))
 
     def test_identifiers_in_version_1(self) -> None:
         for kind in (NotificationType.CREATION, NotificationType.DELETION):
-            notification = render_notification(
-                kind=kind, version=LcmVersion.V1
-            )
+            notification = render_notification(kind=kind, version=Api.LCM_V1)
             self.assertEqual(
                 "http://vnfm/vnflcm/v1/subscriptions/s",
                 notification["_links"]["subscription"]["href"],
@@ -194,3 +194,67 @@ class TestContent(testtools.TestCase):
                 set(notification),
             )
             self.assertNotIn("vnfLcmOpOcc", notification["_links"])
+
+
+class TestPackages(testtools.TestCase):
+    def render(self, change: PackageChangeType | None) -> dict[str, Any]:
+        event = Announcement(
+            id="an-event",
+            time_stamp=NOW,
+            subject=announcement.subject(an_instance(id="a-package")),
+            package=PackageEvent(
+                change=change,
+                operational_state=OperationalState.DISABLED,
+                usage_state=UsageState.NOT_IN_USE,
+                shared_with=("a-project",),
+            ),
+        )
+        recipient = Recipient(
+            subscription_id="s",
+            verbosity=Verbosity.FULL,
+            api_base="http://vnfm",
+            api=Api.PACKAGES_V1,
+        )
+        # as it is read from the outbox
+        stored = msgspec.json.decode(
+            msgspec.json.encode(event), type=Announcement
+        )
+        notification: dict[str, Any] = msgspec.to_builtins(
+            payload.build_notification(stored, recipient)
+        )
+        return notification
+
+    def test_all_attributes(self) -> None:
+        base = "http://vnfm/vnfpkgm/v1"
+        common = {
+            "id": "an-event",
+            "subscriptionId": "s",
+            "timeStamp": "2026-11-20T12:00:00Z",
+            "vnfPkgId": "a-package",
+            "vnfdId": "a-vnfd",
+            "_links": {
+                "vnfPackage": {"href": f"{base}/vnf_packages/a-package"},
+                "subscription": {"href": f"{base}/subscriptions/s"},
+            },
+        }
+        changed = common | {"notificationType": "VnfPackageChangeNotification"}
+        for change, expected in (
+            (
+                None,
+                common
+                | {"notificationType": "VnfPackageOnboardingNotification"},
+            ),
+            (
+                PackageChangeType.OP_STATE_CHANGE,
+                changed
+                | {
+                    "changeType": "OP_STATE_CHANGE",
+                    "operationalState": "DISABLED",
+                },
+            ),
+            (
+                PackageChangeType.PKG_DELETE,
+                changed | {"changeType": "PKG_DELETE"},
+            ),
+        ):
+            self.assertEqual(expected, self.render(change))

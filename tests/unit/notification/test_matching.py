@@ -6,18 +6,23 @@ import msgspec
 import testtools
 
 from tacker_cnf.lcm import announcement
-from tacker_cnf.lcm.announcement import Announcement
+from tacker_cnf.lcm.announcement import Announcement, PackageEvent
 from tacker_cnf.notification import subscription_filter
+from tacker_cnf.sol.package_notification import PackageChangeType
+from tacker_cnf.sol.package_subscription import PkgmNotificationsFilter
 from tacker_cnf.sol.subscription import (
     LifecycleChangeNotificationsFilter,
     NotificationType,
 )
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tacker_cnf.sol.vnf_package import OperationalState, UsageState
 from tests.factories import NOW, an_instance, an_op_occ
 
 OP_OCC = "VnfLcmOperationOccurrenceNotification"
 CREATION = "VnfIdentifierCreationNotification"
+ONBOARDING = "VnfPackageOnboardingNotification"
+CHANGE = "VnfPackageChangeNotification"
 
 
 def provider_filter(
@@ -98,6 +103,59 @@ class TestOperations(testtools.TestCase):
     def test_no_filter_matches_everything(self) -> None:
         for kind in NotificationType:
             self.assertTrue(subscription_filter.matches(None, an_event(kind)))
+
+
+class TestPackages(testtools.TestCase):
+    TABLE: tuple[tuple[dict[str, Any], bool, bool], ...] = (
+        # filter, matches an onboarding, matches that it was disabled
+        ({}, True, True),
+        ({"notificationTypes": [ONBOARDING]}, True, False),
+        ({"notificationTypes": [CHANGE]}, False, True),
+        ({"notificationTypes": [ONBOARDING, CHANGE]}, True, True),
+        ({"vnfdId": ["a-vnfd"]}, True, True),
+        ({"vnfdId": ["other"]}, False, False),
+        ({"vnfPkgId": ["other", "a-package"]}, True, True),
+        ({"vnfPkgId": ["other"]}, False, False),
+        ({"vnfdId": ["a-vnfd"], "vnfPkgId": ["other"]}, False, False),
+        ({"operationalState": ["ENABLED"]}, True, False),
+        ({"operationalState": ["DISABLED"]}, False, True),
+        ({"usageState": ["NOT_IN_USE"]}, True, False),
+        ({"usageState": ["IN_USE", "NOT_IN_USE"]}, True, True),
+        (provider_filter("a vendor", product("a product", "1.0")), True, True),
+        (provider_filter("other"), False, False),
+        ({"vnfmInfo": ["a-vnfm"]}, False, False),
+    )
+
+    def test_each_filter(self) -> None:
+        enabled = PackageEvent(
+            operational_state=OperationalState.ENABLED,
+            usage_state=UsageState.NOT_IN_USE,
+        )
+        disabled = PackageEvent(
+            change=PackageChangeType.OP_STATE_CHANGE,
+            operational_state=OperationalState.DISABLED,
+            usage_state=UsageState.IN_USE,
+        )
+        subject = announcement.subject(an_instance(id="a-package"))
+        for filter_dict, *matched in self.TABLE:
+            filter_ = msgspec.convert(filter_dict, PkgmNotificationsFilter)
+            for event, expected in zip(
+                (enabled, disabled), matched, strict=True
+            ):
+                found = subscription_filter.matches_package(
+                    filter_, subject, event
+                )
+                self.assertEqual(expected, found, f"{event} {filter_dict}")
+
+    def test_no_filter_matches_everything(self) -> None:
+        event = PackageEvent(
+            operational_state=OperationalState.ENABLED,
+            usage_state=UsageState.IN_USE,
+        )
+        subject = announcement.subject(an_instance())
+        self.assertTrue(
+            subscription_filter.matches_package(None, subject, event)
+        )
 
 
 class TestInstances(testtools.TestCase):

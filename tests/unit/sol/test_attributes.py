@@ -12,6 +12,9 @@ from tacker_cnf import sol
 from tacker_cnf.sol.base import SolType
 
 COMMON = "id notificationType subscriptionId timeStamp vnfInstanceId _links"
+COMMON_OF_PACKAGES = (
+    "id notificationType subscriptionId timeStamp vnfPkgId vnfdId _links"
+)
 REQUIRED = {
     "AddressRange": "minAddress maxAddress",
     "AffectedExtLinkPort": "id changeType extCpInstanceId resourceHandle",
@@ -61,9 +64,15 @@ REQUIRED = {
     "MonitoringParameter": "id performanceMetric",
     "NetAttDefResourceData": "netAttDefResourceId resourceHandle",
     "Notification": COMMON,
+    "PackageNotification": COMMON_OF_PACKAGES,
     "ParamsBasic": "userName password",
     "ParamsOauth2ClientCert": "clientId certificateRef tokenEndpoint",
     "ParamsOauth2ClientCredentials": "clientId clientPassword tokenEndpoint",
+    "PkgmLinks": "vnfPackage subscription",
+    "PkgmNotificationsFilter": "",
+    "PkgmSubscription": "id callbackUri",
+    "PkgmSubscriptionLinks": "self",
+    "PkgmSubscriptionRequest": "callbackUri",
     "PlacementConstraint": "affinityOrAntiAffinity scope resource",
     "OperateVnfRequest": "changeStateTo",
     "ProblemDetails": "status detail",
@@ -106,6 +115,8 @@ REQUIRED = {
     "VnfLinkPortData": "vnfLinkPortId resourceHandle",
     "VnfLinkPortInfo": "id resourceHandle",
     "VnfPackageArtifactInfo": "checksum isEncrypted",
+    "VnfPackageChangeNotification": f"{COMMON_OF_PACKAGES} changeType",
+    "VnfPackageOnboardingNotification": COMMON_OF_PACKAGES,
     "VnfPackageSoftwareImageInfo": "id name provider version checksum"
     " isEncrypted containerFormat diskFormat createdAt minDisk minRam size",
     "VnfPkgInfo": "id onboardingState operationalState usageState",
