@@ -177,7 +177,7 @@ class TestFrom0001(testtools.TestCase):
         with self.store.reader() as session:
             found = subscriptions.contact(session, "s")
         assert found is not None
-        self.assertEqual(Api.LCM_V2, found.api_version)
+        self.assertEqual(Api.LCM_V2, found.api)
 
     def test_an_upgrade_of_rows_without_a_project_changes_nothing(
         self,

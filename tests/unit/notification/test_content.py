@@ -58,7 +58,7 @@ def render_notification(
         subscription_id="s",
         verbosity=verbosity,
         api_base="http://vnfm",
-        api_version=version,
+        api=version,
     )
     notification: dict[str, Any] = msgspec.to_builtins(
         payload.build_notification(event, recipient)
