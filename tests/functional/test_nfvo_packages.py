@@ -8,6 +8,7 @@ from typing import Any
 
 import fixtures
 
+from tests.fixtures import waiting
 from tests.fixtures.http_receiver import ReceivedRequest, Response
 from tests.fixtures.nfvo import NfvoServer, json_response, problem_response
 from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar, Vnfm
@@ -190,7 +191,9 @@ class TestSlowNfvo(PackageTest):
         self.nfvo.responder = answer_late
         with ThreadPoolExecutor(1) as pool:
             first = pool.submit(self.create)
-            self.nfvo.wait_requests()
+            waiting.until(
+                lambda: bool(self.nfvo.requests), "a request to the NFVO"
+            )
             second = self.create()
             may_answer.set()
         self.assertEqual(503, second.status, str(second.content))
