@@ -53,7 +53,30 @@ def lcm_routes(services: Services) -> Mapping[str, Methods]:
     """Return the routes of VNF lifecycle management (SOL003 clause 5)."""
     vnf = VnfInstances(services.instances, services.operations, services.plans)
     occ = VnfLcmOpOccs(services.operations, services.plans)
-    subscription = Subscriptions(services.subscriptions)
+    return {
+        **_instance_routes(vnf),
+        # extensions of SOL003: the next one, and plan
+        "/vnf_instances/{id}/sync": {"POST": vnf.post_sync},
+        **_op_occ_routes(occ),
+        "/vnf_lcm_op_occs/{id}/plan": {"GET": occ.get_plan},
+        **_subscription_routes(Subscriptions(services.subscriptions)),
+    }
+
+
+def lcm_v1_routes(services: Services) -> Mapping[str, Methods]:
+    """Return the routes of version 1 of VNF lifecycle management."""
+    return {
+        **_instance_routes(
+            VnfInstancesV1(services.instances, services.operations)
+        ),
+        **_op_occ_routes(VnfLcmOpOccsV1(services.operations)),
+        **_subscription_routes(SubscriptionsV1(services.subscriptions)),
+    }
+
+
+def _instance_routes(
+    vnf: VnfInstances | VnfInstancesV1,
+) -> Mapping[str, Methods]:
     return {
         "/vnf_instances": {"GET": vnf.get_all, "POST": vnf.post},
         "/vnf_instances/{id}": {
@@ -65,52 +88,26 @@ def lcm_routes(services: Services) -> Mapping[str, Methods]:
             f"/vnf_instances/{{id}}/{task}": {"POST": handler}
             for task, handler in vnf.tasks.items()
         },
-        # extension of SOL003
-        "/vnf_instances/{id}/sync": {"POST": vnf.post_sync},
-        "/vnf_lcm_op_occs": {"GET": occ.get_all},
-        "/vnf_lcm_op_occs/{id}": {"GET": occ.get},
-        "/vnf_lcm_op_occs/{id}/plan": {"GET": occ.get_plan},
-        "/vnf_lcm_op_occs/{id}/retry": {"POST": occ.post_retry},
-        "/vnf_lcm_op_occs/{id}/rollback": {"POST": occ.post_rollback},
-        "/vnf_lcm_op_occs/{id}/fail": {"POST": occ.post_fail},
-        "/vnf_lcm_op_occs/{id}/cancel": {"POST": occ.post_cancel},
-        "/subscriptions": {
-            "GET": subscription.get_all,
-            "POST": subscription.post,
-        },
-        "/subscriptions/{id}": {
-            "GET": subscription.get,
-            "POST": subscription.post_again,
-            "DELETE": subscription.delete,
-        },
     }
 
 
-def lcm_v1_routes(services: Services) -> Mapping[str, Methods]:
-    """Return the routes of version 1 of VNF lifecycle management."""
-    vnf = VnfInstancesV1(services.instances, services.operations)
-    occ = VnfLcmOpOccsV1(services.operations)
-    subscription = SubscriptionsV1(services.subscriptions)
+def _op_occ_routes(
+    occ: VnfLcmOpOccs | VnfLcmOpOccsV1,
+) -> Mapping[str, Methods]:
     return {
-        "/vnf_instances": {"GET": vnf.get_all, "POST": vnf.post},
-        "/vnf_instances/{id}": {
-            "GET": vnf.get,
-            "PATCH": vnf.patch,
-            "DELETE": vnf.delete,
-        },
-        "/vnf_instances/{id}/instantiate": {"POST": vnf.post_instantiate},
-        "/vnf_instances/{id}/scale": {"POST": vnf.post_scale},
-        "/vnf_instances/{id}/terminate": {"POST": vnf.post_terminate},
-        "/vnf_instances/{id}/heal": {"POST": vnf.post_heal},
-        "/vnf_instances/{id}/change_ext_conn": {
-            "POST": vnf.post_change_ext_conn
-        },
         "/vnf_lcm_op_occs": {"GET": occ.get_all},
         "/vnf_lcm_op_occs/{id}": {"GET": occ.get},
         "/vnf_lcm_op_occs/{id}/retry": {"POST": occ.post_retry},
         "/vnf_lcm_op_occs/{id}/rollback": {"POST": occ.post_rollback},
         "/vnf_lcm_op_occs/{id}/fail": {"POST": occ.post_fail},
         "/vnf_lcm_op_occs/{id}/cancel": {"POST": occ.post_cancel},
+    }
+
+
+def _subscription_routes(
+    subscription: Subscriptions | SubscriptionsV1 | PackageSubscriptions,
+) -> Mapping[str, Methods]:
+    return {
         "/subscriptions": {
             "GET": subscription.get_all,
             "POST": subscription.post,
@@ -128,7 +125,6 @@ def package_routes(services: Services) -> Mapping[str, Methods]:
     9), which are the same in both versions.
     """
     package = VnfPackages(services.packages)
-    subscription = PackageSubscriptions(services.package_subscriptions)
     package_path = "/vnf_packages/{id}"
     return {
         "/vnf_packages": {"GET": package.get_all, "POST": package.post},
@@ -150,15 +146,9 @@ def package_routes(services: Services) -> Mapping[str, Methods]:
             "GET": package.get_artifact,
             "HEAD": package.get_artifact,
         },
-        "/subscriptions": {
-            "GET": subscription.get_all,
-            "POST": subscription.post,
-        },
-        "/subscriptions/{id}": {
-            "GET": subscription.get,
-            "POST": subscription.post_again,
-            "DELETE": subscription.delete,
-        },
+        **_subscription_routes(
+            PackageSubscriptions(services.package_subscriptions)
+        ),
     }
 
 
@@ -218,8 +208,7 @@ class Root:
         while args and not args[-1]:
             args = args[:-1]
         found = self._routes.match(request.method, args)
-        if api := middleware.api_of(request.path):
-            request.environ[http.API] = api
+        if api := request.environ[http.API]:
             http.check_version(api)
         return found
 

@@ -7,14 +7,6 @@ import msgspec
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.common import Link
-from tacker_cnf.sol.package_subscription import (
-    PkgmSubscription,
-    PkgmSubscriptionLinks,
-)
-from tacker_cnf.sol.subscription import (
-    LccnSubscription,
-    LccnSubscriptionLinks,
-)
 from tacker_cnf.sol.vnf_instance import VnfInstance, VnfInstanceLinks
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc, VnfLcmOpOccLinks
 from tacker_cnf.sol.vnf_package import (
@@ -37,16 +29,8 @@ def op_occ(op_occ_id: str) -> str:
     return f"{LCM}/vnf_lcm_op_occs/{op_occ_id}"
 
 
-def subscription(subscription_id: str) -> str:
-    return f"{LCM}/subscriptions/{subscription_id}"
-
-
 def package(api: Api, package_id: str) -> str:
     return f"{api.root}/vnf_packages/{package_id}"
-
-
-def package_subscription(api: Api, subscription_id: str) -> str:
-    return f"{api.root}/subscriptions/{subscription_id}"
 
 
 def vim(vim_id: str) -> str:
@@ -82,16 +66,6 @@ def with_op_occ_links(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
     return msgspec.structs.replace(value, links=links)
 
 
-def with_subscription_links(
-    value: LccnSubscription, base: str
-) -> LccnSubscription:
-    """Add the link of a subscription (SOL003 5.5.2.16)."""
-    self_link = Link(href=base + subscription(value.id))
-    return msgspec.structs.replace(
-        value, links=LccnSubscriptionLinks(self_=self_link)
-    )
-
-
 def with_package_links(api: Api, value: VnfPkgInfo, base: str) -> VnfPkgInfo:
     """Add links to the parts of a package (SOL003 10.5.2.2)."""
     self_url = base + package(api, value.id)
@@ -102,13 +76,3 @@ def with_package_links(api: Api, value: VnfPkgInfo, base: str) -> VnfPkgInfo:
         package_content=Link(href=f"{self_url}/package_content"),
     )
     return msgspec.structs.replace(value, links=links)
-
-
-def with_package_subscription_links(
-    api: Api, value: PkgmSubscription, base: str
-) -> PkgmSubscription:
-    """Add the link of a subscription to packages (SOL003 10.5.2.4)."""
-    self_link = Link(href=base + package_subscription(api, value.id))
-    return msgspec.structs.replace(
-        value, links=PkgmSubscriptionLinks(self_=self_link)
-    )

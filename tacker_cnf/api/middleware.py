@@ -136,9 +136,11 @@ def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
         for name in ("HTTP_ACCEPT", "CONTENT_TYPE", "CONTENT_LENGTH"):
             environ.pop(name, None)
         environ["wsgi.input"] = io.BytesIO()
+        path = environ.get("PATH_INFO", "")
+        api = environ[http.API] = api_of(path)
         common_headers = [
             ("X-Openstack-Request-Id", request_id),
-            *_api_headers(environ.get("PATH_INFO", "")),
+            *_api_headers(path, api),
         ]
 
         def start_with_headers(
@@ -164,11 +166,11 @@ def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
     return application
 
 
-def _api_headers(path: str) -> list[tuple[str, str]]:
+def _api_headers(path: str, api: Api | None) -> list[tuple[str, str]]:
     """Return the headers of all responses of an API."""
-    version = version_of(path)
+    version = api or version_of(path)
     headers = [("Version", version.number)] if version else []
-    if api_of(path) in WITHOUT_RANGES:
+    if api in WITHOUT_RANGES:
         headers.append(("Accept-Ranges", "none"))
     return headers
 

@@ -38,10 +38,6 @@ def op_occ_path(op_occ_id: str) -> str:
     return f"{Api.LCM_V1.root}/vnf_lcm_op_occs/{op_occ_id}"
 
 
-def subscription_path(subscription_id: str) -> str:
-    return f"{Api.LCM_V1.root}/subscriptions/{subscription_id}"
-
-
 def instance(details: InstanceDetails, base: str) -> VnfInstanceV1:
     """Convert a VNF instance; its resources and VIMs are shown while it is
     instantiated.
@@ -127,13 +123,14 @@ def op_occ(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOccV1:
     )
 
 
-def subscription(value: LccnSubscription, base: str) -> LccnSubscriptionV1:
-    """Convert a subscription."""
+def subscription(value: LccnSubscription, url: str) -> LccnSubscriptionV1:
+    """Convert a subscription.
+
+    :param url: of the subscription
+    """
     return LccnSubscriptionV1(
         id=value.id,
         filter=value.filter,
         callback_uri=value.callback_uri,
-        links=LccnSubscriptionLinks(
-            self_=Link(href=base + subscription_path(value.id))
-        ),
+        links=LccnSubscriptionLinks(self_=Link(href=url)),
     )

@@ -1,5 +1,6 @@
 """/vnflcm/v1/vnf_instances (SOL003 v2.6.1, 5.4.2 to 5.4.11)."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pecan
@@ -13,6 +14,7 @@ from tacker_cnf.api import (
     vnf_instances,
 )
 from tacker_cnf.api.conditional_requests import preconditions_from_request
+from tacker_cnf.api.routing import Handler
 from tacker_cnf.api.v1 import requests, resources
 from tacker_cnf.services.operations import OperationService
 from tacker_cnf.services.vnf_instances import COMPARABLE, VnfInstanceService
@@ -245,6 +247,19 @@ class VnfInstancesV1:
         """Change the external connectivity of a VNF."""
         request = requests.change_ext_conn(body)
         self._start(instance_id, Op.CHANGE_EXT_CONN, request)
+
+    @property
+    def tasks(self) -> Mapping[str, Handler]:
+        """The handlers of the tasks that start an operation, by their
+        names.
+        """
+        return {
+            "instantiate": self.post_instantiate,
+            "scale": self.post_scale,
+            "terminate": self.post_terminate,
+            "heal": self.post_heal,
+            "change_ext_conn": self.post_change_ext_conn,
+        }
 
     def _start(self, instance_id: str, op: Op, request: SolType) -> None:
         """Start an operation."""

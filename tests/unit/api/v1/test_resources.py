@@ -331,12 +331,13 @@ class TestSubscription(testtools.TestCase):
             verbosity=LcmOpOccNotificationVerbosityType.SHORT,
             project_id="p",
         )
-        found = json.loads(encode(resources.subscription(subscription, BASE)))
+        url = f"{BASE}/vnflcm/v1/subscriptions/s"
+        found = json.loads(encode(resources.subscription(subscription, url)))
         self.assertEqual(
             {
                 "id": "s",
                 "callbackUri": "http://x",
-                "_links": links(f"{BASE}/vnflcm/v1/subscriptions/s"),
+                "_links": links(url),
             },
             found,
         )
