@@ -310,10 +310,15 @@ def _list_vims(session: Session) -> Mapping[str, list[ProvidedVimRecord]]:
 def _get_details(
     session: Session, vim_connections: VimConnections, instance_id: str
 ) -> tuple[InstanceDetails, str]:
-    instance, tag = _get(session, vim_connections, instance_id)
-    names = shown_names.of_instance(session, instance_id)
-    (details,) = _details_of(session, [(instance, names)])
-    return details, tag
+    stored = instances.load(session, instance_id)
+    names = shown_names.of_package(session, stored.package_id)
+    provided = vim_connections.provided(stored.vims)
+    (details,) = _details_of(
+        session,
+        [(_shown(stored.instance, provided, names), names)],
+        {instance_id: stored.package_id},
+    )
+    return details, stored.etag
 
 
 def _with_details(
@@ -322,15 +327,21 @@ def _with_details(
 ) -> Iterator[tuple[Position, InstanceDetails]]:
     while batch := list(itertools.islice(found, BATCH_SIZE)):
         positions = [position for position, *_ in batch]
-        details = _details_of(session, [entry[1:] for entry in batch])
+        package_ids = instances.package_ids(
+            session, [instance.id for _, instance, _ in batch]
+        )
+        details = _details_of(
+            session, [entry[1:] for entry in batch], package_ids
+        )
         yield from zip(positions, details, strict=True)
 
 
 def _details_of(
-    session: Session, found: Sequence[tuple[VnfInstance, ShownNames]]
+    session: Session,
+    found: Sequence[tuple[VnfInstance, ShownNames]],
+    package_ids: Mapping[str, str],
 ) -> list[InstanceDetails]:
     ids = [instance.id for instance, _ in found]
-    package_ids = instances.package_ids(session, ids)
     params = op_occs.list_instantiation_params(session, ids)
     return [
         InstanceDetails(
