@@ -14,6 +14,10 @@ from tacker_cnf.user_data.v1 import groups, objects
 from tacker_cnf.user_data.v1.groups import Sizes
 from tacker_cnf.vnfd.model import Flavour
 
+#: arguments of the methods of version 2: the request, the VNF instance, the
+#: grant request, the grant, and the directory of the package
+Call = tuple[Json, Json, Json, Json, str]
+
 
 class Version1UserData:
     """The methods of version 2 of a class of version 1.
@@ -25,25 +29,18 @@ class Version1UserData:
     def __init__(self, user_data: Any) -> None:
         self._user_data = user_data
 
-    def instantiate(
-        self,
-        req: Json,
-        inst: Json,
-        grant_req: Json,
-        grant: Json,
-        tmp_csar_dir: str,
-    ) -> Json:
+    def instantiate(self, *call: *Call) -> Json:
         """Return the fields of a new stack.
 
         :raises InvalidParameters: the class lacks a value that the template
             requires, or a VDU cannot have its number of VNFCs
         """
-        sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
+        sources = nfv_values.sources(*call)
         hot = sources.base_hot()
         result = self._user_data.instantiate(
             *_package_arguments(sources, hot),
-            objects.from_json(req),
-            _grant_info(grant),
+            objects.from_json(sources.req),
+            _grant_info(sources.grant),
         )
         sizes = _sizes(sources, hot, dict.fromkeys(_scaled_vdus(sources), 1))
         found = merge.patched(_checked(result), sizes.parameters)
@@ -51,55 +48,34 @@ class Version1UserData:
         _apply_grant(nfv, sources)
         template = merge.patched(hot["template"], sizes.template)
         _check_complete(nfv, template)
-        parameters.apply_ext_managed_vls(template, req, grant)
+        parameters.apply_ext_managed_vls(template, sources.req, sources.grant)
         fields = nfv_values.full_fields(template, hot["files"], nfv)
         return {**fields, "parameters": found}
 
-    def scale(
-        self,
-        req: Json,
-        inst: Json,
-        grant_req: Json,
-        grant: Json,
-        tmp_csar_dir: str,
-    ) -> Json:
+    def scale(self, *call: *Call) -> Json:
         """Return the changed fields of a stack that is scaled."""
-        sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
+        sources = nfv_values.sources(*call)
         result: Any = {}
         if hasattr(self._user_data, "scale"):
-            aspect = _flavour(sources).aspects[req["aspectId"]]
+            aspect = _flavour(sources).aspects[sources.req["aspectId"]]
             counts = (_count(sources, vdu) for vdu in aspect.deltas)
             result = self._user_data.scale(
                 *_update_arguments(sources), next(counts, None)
             )
         return _changed_fields(sources, _checked(result))
 
-    def scale_to_level(
-        self,
-        req: Json,
-        inst: Json,
-        grant_req: Json,
-        grant: Json,
-        tmp_csar_dir: str,
-    ) -> Json:
+    def scale_to_level(self, *call: *Call) -> Json:
         """Return the changed fields of a stack, with the VNFCs of the grant
         request.
         """
-        sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
+        sources = nfv_values.sources(*call)
         return _changed_fields(sources, {})
 
-    def heal(
-        self,
-        req: Json,
-        inst: Json,
-        grant_req: Json,
-        grant: Json,
-        tmp_csar_dir: str,
-    ) -> Json:
+    def heal(self, *call: *Call) -> Json:
         """Return the changed fields of a stack that is healed. The whole VNF
         gets the parameters that it has.
         """
-        sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
+        sources = nfv_values.sources(*call)
         result: Any = {}
         if hasattr(self._user_data, "heal") and not sources.heals_all():
             arguments = _update_arguments(sources)
@@ -110,18 +86,11 @@ class Version1UserData:
             result = self._user_data.heal(*arguments, vnfcs)
         return _changed_fields(sources, _checked(result))
 
-    def change_ext_conn(
-        self,
-        req: Json,
-        inst: Json,
-        grant_req: Json,
-        grant: Json,
-        tmp_csar_dir: str,
-    ) -> Json:
+    def change_ext_conn(self, *call: *Call) -> Json:
         """Return the networks and addresses in the request, for the
         connection points in nfv.
         """
-        sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
+        sources = nfv_values.sources(*call)
         finders = nfv_values.new_cp_finders(sources)(None)
         points = {}
         for name, values in (_current_nfv(sources).get("CP") or {}).items():
@@ -133,15 +102,9 @@ class Version1UserData:
                     points[name]["fixed_ips"] = fixed_ips
         return nfv_values.nfv_patch(sources, CP=points)
 
-    def scale_rollback(
-        self,
-        req: Json,  # noqa: ARG002  # the interface's
-        inst: Json,
-        grant_req: Json,  # noqa: ARG002
-        grant: Json,  # noqa: ARG002
-        tmp_csar_dir: str,
-    ) -> Json:
+    def scale_rollback(self, *call: *Call) -> Json:
         """Return the fields of the stack before the operation."""
+        _, inst, _, _, tmp_csar_dir = call
         sources = nfv_values.sources({}, inst, {}, {}, tmp_csar_dir)
         return _changed_fields(sources, {})
 
