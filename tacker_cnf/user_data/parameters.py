@@ -118,10 +118,9 @@ def get_param_zones(
     vdu_name: str, grant_req: Json, grant: Json
 ) -> list[str | None]:
     """Return the zone of each added VNFC of a VDU."""
+    zones = _zones_of_added(grant)
     added = _computes(grant_req, "addResources", vdu_name)
-    return [
-        get_param_zone_by_vnfc(resource["id"], grant) for resource in added
-    ]
+    return [zones.get(resource["id"]) for resource in added]
 
 
 def get_param_zone_by_vnfc(res_id: str, grant: Json) -> str | None:
@@ -129,11 +128,16 @@ def get_param_zone_by_vnfc(res_id: str, grant: Json) -> str | None:
 
     :param res_id: its id in addResources of the grant request
     """
+    return _zones_of_added(grant).get(res_id)
+
+
+def _zones_of_added(grant: Json) -> dict[str, str | None]:
+    """Return added resource -> its zone."""
     names = {zone["id"]: zone["zoneId"] for zone in grant.get("zones", ())}
-    for info in grant.get("addResources", ()):
-        if info["resourceDefinitionId"] == res_id:
-            return names.get(info.get("zoneId"))
-    return None
+    return {
+        info["resourceDefinitionId"]: names.get(info.get("zoneId"))
+        for info in grant.get("addResources", ())
+    }
 
 
 def _computes(grant_req: Json, change: str, vdu_name: str) -> list[Json]:
