@@ -195,33 +195,40 @@ def routes(services: Services) -> Mapping[str, Methods]:
     return table
 
 
-class Root:
-    """Pecan's root controller: routes each request to its handler."""
+class Application(pecan.Pecan):  # type: ignore[misc]
+    """Pecan's application with a table of routes, and handlers that fill the
+    response themselves: pecan would look up both by their signatures, at each
+    request.
+    """
 
-    def __init__(self, services: Services) -> None:
-        self._routes = Routes(routes(services))
+    def __init__(self, routes: Routes) -> None:
+        super().__init__(
+            None, guess_content_type_from_ext=False, force_canonical=False
+        )
+        self._routes = routes
 
-    @pecan.expose()  # type: ignore[untyped-decorator]
-    def _route(
-        self, args: list[str], request: Any
+    def route(
+        self, request: Any, _root: Any, path: str
     ) -> tuple[Callable[..., Any], list[str]]:
-        while args and not args[-1]:
-            args = args[:-1]
-        found = self._routes.match(request.method, args)
+        """Return the handler of a request, and the variable segments of its
+        path.
+        """
+        segments = path[1:].rstrip("/").split("/")
+        found = self._routes.match(request.method, segments)
         if api := request.environ[http.API]:
             http.check_version(api)
         return found
 
+    def invoke_controller(
+        self, handler: Callable[..., Any], segments: Any, *_: Any
+    ) -> None:
+        """Call a handler."""
+        handler(*segments)
+
 
 def build(conf: cfg.ConfigOpts, services: Services) -> Wsgi:
     """Build the application."""
-    app: Wsgi = pecan.make_app(
-        Root(services),
-        debug=False,
-        wrap_app=None,
-        guess_content_type_from_ext=False,
-        force_canonical=False,
-    )
+    app: Wsgi = Application(Routes(routes(services)))
     app = middleware.authenticate(app, conf)
     # outermost, so that an error of any layer becomes problem+json
     return middleware.handle_errors(app, conf)

@@ -395,7 +395,7 @@ def _policy_check(rule: str) -> Callable[[Owner], bool]:
     """Return whether a policy allows the client a task, by the owner of the
     resource.
     """
-    enforcer = pecan.request.environ[ENFORCER]
+    enforcer: policies.Enforcer = pecan.request.environ[ENFORCER]
     client = caller()
     own = client.owner
 
@@ -406,7 +406,7 @@ def _policy_check(rule: str) -> Callable[[Owner], bool]:
             "user_id": owner.user_id,
             "is_shared": is_foreign and not client.all_projects,
         }
-        return bool(enforcer.enforce(rule, target, client))
+        return enforcer.allows(rule, target, client)
 
     return is_allowed
 

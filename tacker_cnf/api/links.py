@@ -44,8 +44,7 @@ def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
         self_=Link(href=self_url),
         **{
             _LINK_NAMES.get(task, task): Link(href=f"{self_url}/{task}")
-            for task, operation in registry.INSTANCE_TASKS.items()
-            if registry.is_allowed(operation.kind, value)
+            for task in registry.allowed_tasks(value)
         },
     )
     return msgspec.structs.replace(value, links=links)

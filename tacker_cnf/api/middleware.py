@@ -82,7 +82,7 @@ def authenticate(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
         environ: Environ, start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
         client = context.of_environ(environ)
-        client.all_projects = enforcer.enforce(
+        client.all_projects = enforcer.allows(
             policies.ALL_PROJECTS, {}, client
         )
         if not client.project_id:

@@ -4,18 +4,23 @@ The target of a rule is the resource: its project and its user, and whether it
 belongs to another project that shares it.
 """
 
+import math
+import time
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from oslo_config import cfg
 from oslo_policy import opts, policy
 
 from tacker_cnf import errors
+from tacker_cnf.context import RequestContext
 from tacker_cnf.sol.api import Api
 
 PREFIX: Final = "os_nfv_orchestration_api:"
 #: which clients use the resources of all projects
 ALL_PROJECTS: Final = f"{PREFIX}all_projects"
+#: seconds for which an answer of the enforcer applies
+ANSWERS_LAST_S: Final = 1.0
 #: rules of earlier releases
 REMOVED: Final = tuple(
     f"{area}:{access}"
@@ -378,13 +383,40 @@ def rule_of(task: str) -> str:
     return PREFIX + task
 
 
-def enforcer(conf: cfg.ConfigOpts) -> policy.Enforcer:
+class Enforcer(policy.Enforcer):
+    """The enforcer of oslo.policy; gives the same answer for a second, so a
+    changed policy file applies at the latest after that time.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        super().__init__(conf)
+        self._answers: dict[Any, bool] = {}
+        self._forget_at = -math.inf
+
+    def allows(
+        self, rule: str, target: Mapping[str, Any], client: RequestContext
+    ) -> bool:
+        """Return whether a rule allows a client its task on a target."""
+        now = time.monotonic()
+        if now >= self._forget_at:
+            self._answers = {}
+            self._forget_at = now + ANSWERS_LAST_S
+        answers = self._answers
+        values = client.to_policy_values()
+        question = (rule, repr(target), repr(values))
+        allowed = answers.get(question)
+        if allowed is None:
+            allowed = answers[question] = self.enforce(rule, target, values)
+        return allowed
+
+
+def enforcer(conf: cfg.ConfigOpts) -> Enforcer:
     """Create the policy enforcer of a process.
 
     :raises VnfmError: the policy file has rules of an earlier release
     """
     opts.set_defaults(conf, policy_file="policy.yaml")
-    rule_enforcer = policy.Enforcer(conf)
+    rule_enforcer = Enforcer(conf)
     rule_enforcer.register_defaults(RULES)
     rule_enforcer.load_rules()
     found = sorted(set(REMOVED).intersection(rule_enforcer.file_rules))

@@ -262,12 +262,12 @@ class Packages:
 
         :raises VnfdNotUsable: no package contains this VNFD
         """
-        content_id = self._store.read(
-            None, packages.find_content_id, vnfd_id, project_id
+        found = self._store.read(
+            None, packages.find_of_vnfd, vnfd_id, project_id
         )
-        if content_id is None:
+        if found is None:
             raise _not_onboarded(vnfd_id)
-        return self.unpacked_content(content_id, vnfd_id)
+        return self._unpacked(found.content_id, vnfd_id, found.is_signed)
 
     def unpacked_content(
         self, content_id: str, vnfd_id: str
@@ -276,11 +276,17 @@ class Packages:
 
         :raises VnfdNotUsable: the package was deleted meanwhile
         """
+        is_signed = self._store.read(None, packages.is_signed, content_id)
+        return self._unpacked(content_id, vnfd_id, is_signed)
+
+    def _unpacked(
+        self, content_id: str, vnfd_id: str, is_signed: bool
+    ) -> UnpackedPackage:
         return UnpackedPackage(
             content_id=content_id,
             path=self.content.unpacked(content_id),
             vnfd=self._vnfd(content_id, vnfd_id),
-            is_signed=self._store.read(None, packages.is_signed, content_id),
+            is_signed=is_signed,
         )
 
     def _read_vnfd(self, content_id: str, vnfd_id: str) -> Vnfd:

@@ -38,6 +38,22 @@ _USAGE: Final = sa.type_coerce(
     ),
     EnumName(UsageState),
 )
+_SAME_CONTENT: Final = models.VnfPackage.__table__.alias().c
+#: the package of a VNFD that a project may use; there is at most one
+_OF_VNFD: Final = sa.select(
+    Row.id,
+    Row.content_id,
+    Row.operational_state,
+    sa.exists(_SAME_CONTENT.id)
+    .where(
+        _SAME_CONTENT.content_id == Row.content_id,
+        _SAME_CONTENT.package_security_option.is_not(None),
+    )
+    .label("is_signed"),
+).where(
+    Row.vnfd_id == sa.bindparam("vnfd_id"),
+    scope.usable_by(Row, sa.bindparam("project_id")),
+)
 COLUMNS: Final[Mapping[str, Column]] = {
     "id": Row.id,
     "vnfd_id": Row.vnfd_id,
@@ -59,6 +75,16 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "project_id": Row.project_id,
     "is_public": Row.is_public,
 }
+
+
+class OnboardedPackage(NamedTuple):
+    """A package with content."""
+
+    id: str
+    content_id: str
+    operational_state: OperationalState
+    #: whether a valid signature of this content was verified
+    is_signed: bool
 
 
 class ClaimedUpload(NamedTuple):
@@ -120,26 +146,16 @@ def find(
     return listing.rows(session, COLUMNS, order, query)
 
 
-def find_content_id(
+def find_of_vnfd(
     session: orm.Session, vnfd_id: str, project_id: str
-) -> str | None:
-    """Return the content ID of a VNFD of a project.
-
-    :param project_id: as of _has_vnfd
-    :returns: None: no package has the VNFD
+) -> OnboardedPackage | None:
+    """Return the package of a VNFD that a project may use; None: no such
+    package has the VNFD.
     """
-    return session.scalar(
-        sa.select(Row.content_id).where(_has_vnfd(vnfd_id, project_id))
-    )
-
-
-def find_id(session: orm.Session, vnfd_id: str, project_id: str) -> str | None:
-    """Return the ID of the package of a VNFD of a project; None: no package
-    has the VNFD.
-    """
-    return session.scalar(
-        sa.select(Row.id).where(_has_vnfd(vnfd_id, project_id))
-    )
+    row = session.execute(
+        _OF_VNFD, {"vnfd_id": vnfd_id, "project_id": project_id}
+    ).one_or_none()
+    return OnboardedPackage(*row) if row else None  # type: ignore[arg-type]
 
 
 def is_signed(session: orm.Session, content_id: str) -> bool:
@@ -163,13 +179,6 @@ def find_vnfd_id(session: orm.Session, package_id: str) -> str | None:
     return session.scalar(sa.select(Row.vnfd_id).where(Row.id == package_id))
 
 
-def _has_vnfd(vnfd_id: str, project_id: str) -> sa.ColumnElement[bool]:
-    """Return the condition for the package of a VNFD that a project may use;
-    there is at most one.
-    """
-    return sa.and_(Row.vnfd_id == vnfd_id, scope.usable_by(Row, project_id))
-
-
 def check_new_vnfd(
     session: orm.Session, package_id: str, vnfd_id: str
 ) -> None:
@@ -181,10 +190,10 @@ def check_new_vnfd(
     """
     package = get(session, package_id)
     project_id = package.project_id
-    other = find_id(session, vnfd_id, project_id)
-    if other not in {None, package_id}:
+    other = find_of_vnfd(session, vnfd_id, project_id)
+    if other and other.id != package_id:
         raise errors.Conflict(
-            f"VNF package {other} contains the VNFD {vnfd_id} already."
+            f"VNF package {other.id} contains the VNFD {vnfd_id} already."
         )
 
 
@@ -201,19 +210,14 @@ def get_usable(session: orm.Session, vnfd_id: str, project_id: str) -> str:
 
     :raises VnfdNotUsable: no package has this VNFD, or it is disabled
     """
-    found = session.execute(
-        sa.select(Row.id, Row.operational_state).where(
-            _has_vnfd(vnfd_id, project_id)
-        )
-    ).one_or_none()
+    found = find_of_vnfd(session, vnfd_id, project_id)
     if found is None:
         raise errors.UnknownVnfd(f"No VNF package has the VNFD {vnfd_id}.")
-    package_id: str = found.id
-    if found.operational_state != OperationalState.ENABLED:
+    if found.operational_state is not OperationalState.ENABLED:
         raise errors.VnfdNotUsable(
-            f"The VNF package {package_id} of VNFD {vnfd_id} is disabled."
+            f"The VNF package {found.id} of VNFD {vnfd_id} is disabled."
         )
-    return package_id
+    return found.id
 
 
 def record_use(

@@ -125,8 +125,9 @@ def _fields_of(kind: type[SolType]) -> tuple[tuple[str, str], ...]:
 
 def _redact_free_form(value: SolType, names: ShownNames) -> dict[str, Any]:
     return {
-        name: masked(getattr(value, name), encoded, names)
+        name: masked(values, encoded, names)
         for name, encoded in _fields_of(type(value))
+        if (values := getattr(value, name))
     }
 
 

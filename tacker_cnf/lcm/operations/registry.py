@@ -1,6 +1,7 @@
 """The table of all lifecycle operations, and what follows from it."""
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +21,11 @@ from tacker_cnf.lcm.operations.scale_to_level import ScaleToLevel
 from tacker_cnf.lcm.operations.terminate import Terminate
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.sol.base import SolType
-from tacker_cnf.sol.vnf_instance import VnfInstance, VnfOperationalState
+from tacker_cnf.sol.vnf_instance import (
+    InstantiationState,
+    VnfInstance,
+    VnfOperationalState,
+)
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
@@ -67,24 +72,44 @@ def check_state(op: Op, instance: VnfInstance) -> None:
 
     :raises WrongState: it is in another state
     """
-    if obstacle := _obstacle(op, instance):
+    if obstacle := _obstacle(op, *_states(instance)):
         raise errors.WrongState(
             f"{op} is not possible: VNF instance {instance.id} is {obstacle}."
         )
 
 
-def is_allowed(op: Op, instance: VnfInstance) -> bool:
-    """Return whether the instance is in the state this operation requires."""
-    return not _obstacle(op, instance)
+def allowed_tasks(instance: VnfInstance) -> Sequence[str]:
+    """Return the tasks whose operations are possible in the state of the
+    instance.
+    """
+    return _allowed_tasks(*_states(instance))
 
 
-def _obstacle(op: Op, instance: VnfInstance) -> str | None:
+def _states(
+    instance: VnfInstance,
+) -> tuple[InstantiationState, VnfOperationalState | None]:
+    info = instance.instantiated_vnf_info
+    return instance.instantiation_state, info.vnf_state if info else None
+
+
+@functools.cache
+def _allowed_tasks(
+    state: InstantiationState, vnf_state: VnfOperationalState | None
+) -> Sequence[str]:
+    return tuple(
+        task
+        for task, operation in INSTANCE_TASKS.items()
+        if not _obstacle(operation.kind, state, vnf_state)
+    )
+
+
+def _obstacle(
+    op: Op, state: InstantiationState, vnf_state: VnfOperationalState | None
+) -> str | None:
     """Return the state that does not allow an operation, and a remedy."""
-    state = instance.instantiation_state
     if OPERATIONS[op].required_state not in {None, state}:
         return state
-    info = instance.instantiated_vnf_info
-    is_stopped = info and info.vnf_state is VnfOperationalState.STOPPED
+    is_stopped = vnf_state is VnfOperationalState.STOPPED
     if OPERATIONS[op].requires_started and is_stopped:
         return "STOPPED. Start it first (POST .../operate)"
     return None

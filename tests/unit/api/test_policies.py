@@ -38,7 +38,7 @@ class PolicyTest(testtools.TestCase):
                 ("shared", SHARED),
                 ("foreign", FOREIGN),
             )
-            if enforcer.enforce(policies.rule_of(task), target, client)
+            if enforcer.allows(policies.rule_of(task), target, client)
         }
 
     def test_a_reader_reads(self) -> None:
@@ -59,6 +59,27 @@ class PolicyTest(testtools.TestCase):
 
     def test_other_roles_do_nothing(self) -> None:
         self.assertEqual(set(), self.allowed("other"))
+
+    def test_a_changed_policy_file_applies(self) -> None:
+        self.useFixture(
+            fixtures.MockPatchObject(policies, "ANSWERS_LAST_S", 0)
+        )
+        enforcer = policies.enforcer(self.conf)
+        client = RequestContext(project_id="a", user_id="u", roles=["other"])
+        rule = policies.rule_of(READ)
+        self.assertFalse(enforcer.allows(rule, OWN, client))
+        (self.folder / "policy.yaml").write_text(f'"{rule}": "role:other"')
+        self.assertTrue(enforcer.allows(rule, OWN, client))
+
+    def test_an_answer_applies_to_its_question_only(self) -> None:
+        enforcer = policies.enforcer(self.conf)
+        read, write = map(policies.rule_of, (READ, WRITE))
+        for _ in range(2):
+            for role, expected in (("reader", False), ("member", True)):
+                client = RequestContext(project_id="a", roles=[role])
+                self.assertTrue(enforcer.allows(read, OWN, client))
+                self.assertFalse(enforcer.allows(read, FOREIGN, client))
+                self.assertIs(expected, enforcer.allows(write, OWN, client))
 
     def test_a_rule_of_an_earlier_release_is_an_error(self) -> None:
         (self.folder / "policy.yaml").write_text('"lcm:write": "role:boss"')
