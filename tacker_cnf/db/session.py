@@ -5,6 +5,7 @@ import functools
 import math
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
@@ -46,6 +47,9 @@ class DatabaseTimeout(Exception):
 class DatabaseUnreachable(DatabaseTimeout):
     """A connection to the database failed."""
 
+
+#: seconds that a connection was idle before it is pinged
+PING_AFTER_S: Final = 1.0
 
 #: there is no connection; any other error is a response of the database
 UNREACHABLE: Final = (DatabaseUnreachable, db_errors.DBConnectionError)
@@ -215,11 +219,7 @@ class Store:
         )
         # errors contain the statement, but no parameters, which may be secret
         self.engine.hide_parameters = True
-        if self.engine.dialect.name == "sqlite":
-            _prepare_sqlite(self.engine)
-        elif timeouts:
-            timeouts.install(self.engine)
-            self.engine.dispose()  # oslo.db has opened one without timeouts
+        _prepare(self.engine, timeouts)
         _translate_connect_errors(self.engine)
         #: [secrets] public_names
         self.public_names: frozenset[str] = frozenset()
@@ -229,8 +229,12 @@ class Store:
         #: called when an event was announced
         self.listeners: list[Callable[[], None]] = []
         self._outage = Outage()
-        self._sessions = orm.sessionmaker(self.engine, expire_on_commit=False)
-        sa.event.listen(self._sessions, "do_orm_execute", _limit_to_client)
+        self._writers = orm.sessionmaker(self.engine, expire_on_commit=False)
+        self._readers = orm.sessionmaker(
+            self.engine.execution_options(reader=True)
+        )
+        for sessions in (self._readers, self._writers):
+            sa.event.listen(sessions, "do_orm_execute", _limit_to_client)
 
     @contextlib.contextmanager
     def reader(
@@ -242,7 +246,7 @@ class Store:
             of all clients
         """
         info = self._session_info(context)
-        with self._outage.track(), self._sessions(info=info) as session:
+        with self._outage.track(), self._readers(info=info) as session:
             yield session
 
     @contextlib.contextmanager
@@ -256,7 +260,7 @@ class Store:
         info = self._session_info(context)
         with (
             self._outage.track(),
-            self._sessions(info=info) as session,
+            self._writers(info=info) as session,
             session.begin(),
         ):
             session.connection(execution_options={"writer": True})
@@ -356,6 +360,56 @@ def _limit_to_client(execution: orm.ORMExecuteState) -> None:
     context = execution.session.info[CONTEXT]
     if context is not None:
         scope.limit_to_client(execution, context)
+
+
+def _prepare(engine: sa.Engine, timeouts: Timeouts | None) -> None:
+    if engine.dialect.name == "sqlite":
+        _prepare_sqlite(engine)
+        return
+    _ping_idle_connections(engine)
+    if engine.dialect.driver == "psycopg2":
+        _read_without_transaction(engine)
+    if timeouts:
+        timeouts.install(engine)
+        engine.dispose()  # oslo.db has opened one without timeouts
+
+
+def _read_without_transaction(engine: sa.Engine) -> None:
+    """Spare readers on PostgreSQL the requests BEGIN and ROLLBACK: with or
+    without them, each statement has a snapshot of its own (READ COMMITTED).
+
+    The attribute of psycopg2 sends nothing, unlike SQLAlchemy's isolation
+    level AUTOCOMMIT.
+    """
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        if connection.get_execution_options().get("reader"):
+            connection.connection.driver_connection.autocommit = True  # type: ignore[union-attr]
+
+    @sa.event.listens_for(engine, "checkin")
+    def reset(connection: Any, _: Any) -> None:
+        if connection is not None and connection.autocommit:
+            connection.autocommit = False
+
+
+def _ping_idle_connections(engine: sa.Engine) -> None:
+    """Ping only connections that were idle for a while before they are used;
+    oslo.db pings all. A transaction is repeated if its connection is closed.
+    """
+    ping = engine.dialect.do_ping
+    last_use = weakref.WeakKeyDictionary[Any, float]()
+
+    @sa.event.listens_for(engine, "checkin")
+    def note_use(connection: Any, _: Any) -> None:
+        if connection is not None:
+            last_use[connection] = time.monotonic()
+
+    def ping_idle(connection: Any) -> bool:
+        idle = time.monotonic() - last_use.get(connection, -math.inf)
+        return idle < PING_AFTER_S or ping(connection)
+
+    engine.dialect.do_ping = ping_idle  # type: ignore[assignment,method-assign]
 
 
 def _translate_connect_errors(engine: sa.Engine) -> None:
