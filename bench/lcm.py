@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -237,10 +237,10 @@ def empty_times() -> Times:
 
 
 @contextlib.contextmanager
-def processes(state: Path) -> Iterator[tuple[str, str]]:
-    """Start the cluster and the service, each in its own process."""
+def cluster(state: Path) -> Iterator[Path]:
+    """Start the cluster in a process of its own; yield its kubeconfig."""
     kubeconfig = state / "cluster.json"
-    cluster = subprocess.Popen(
+    process = subprocess.Popen(
         [
             sys.executable,
             "-m",
@@ -252,25 +252,35 @@ def processes(state: Path) -> Iterator[tuple[str, str]]:
         ],
         stdout=subprocess.DEVNULL,
     )
-    wait_for(kubeconfig)
-    service = subprocess.Popen(
-        [
-            sys.executable,
-            str(SANDBOX),
-            f"--state={state}",
-            "--port=0",
-            f"--kubeconfig={kubeconfig}",
-        ],
-        stdout=subprocess.DEVNULL,
-    )
     try:
-        wait_for(state / "sandbox.json")
-        facts = json.loads((state / "sandbox.json").read_text())
-        yield facts["api"], str(kubeconfig)
+        wait_for(kubeconfig)
+        yield kubeconfig
     finally:
-        for process in (service, cluster):
-            process.terminate()
-            process.wait(60)
+        process.terminate()
+        process.wait(60)
+
+
+@contextlib.contextmanager
+def processes(state: Path) -> Iterator[tuple[str, str]]:
+    """Start the cluster and the service, each in its own process."""
+    with cluster(state) as kubeconfig:
+        service = subprocess.Popen(
+            [
+                sys.executable,
+                str(SANDBOX),
+                f"--state={state}",
+                "--port=0",
+                f"--kubeconfig={kubeconfig}",
+            ],
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            wait_for(state / "sandbox.json")
+            facts = json.loads((state / "sandbox.json").read_text())
+            yield facts["api"], str(kubeconfig)
+        finally:
+            service.terminate()
+            service.wait(60)
 
 
 def wait_for(path: Path) -> None:
@@ -281,25 +291,24 @@ def wait_for(path: Path) -> None:
         time.sleep(0.05)
 
 
+def vim_body(vim: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the request that makes a cluster the default VIM."""
+    layout = ("auth_url", "type", "project_name")
+    return {
+        "vim": {
+            "name": "bench",
+            "type": "kubernetes",
+            "auth_url": vim["auth_url"],
+            "auth_cred": {k: v for k, v in vim.items() if k not in layout},
+            "is_default": True,
+        }
+    }
+
+
 def register(api: str, vim: Path, pool: urllib3.PoolManager) -> None:
     """Make the cluster the default VIM."""
-    vim_data = yaml.safe_load(vim.read_text())
-    layout = ("auth_url", "type", "project_name")
-    Product(api, pool).call(
-        "POST",
-        "/v1.0/vims",
-        {
-            "vim": {
-                "name": "bench",
-                "type": "kubernetes",
-                "auth_url": vim_data["auth_url"],
-                "auth_cred": {
-                    k: v for k, v in vim_data.items() if k not in layout
-                },
-                "is_default": True,
-            }
-        },
-    )
+    body = vim_body(yaml.safe_load(vim.read_text()))
+    Product(api, pool).call("POST", "/v1.0/vims", body)
 
 
 def table(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
+from tacker_cnf.db.instances import StoredInstance
 from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.lcm import grant_plan
 from tacker_cnf.lcm.change import Change, State
@@ -91,6 +92,20 @@ def an_instance(**overrides: Any) -> VnfInstance:
         "project_id": "a-project",
     }
     return VnfInstance(**given | overrides)
+
+
+def a_stored_instance(**overrides: Any) -> StoredInstance:
+    given: dict[str, Any] = {
+        "instance": an_instance(),
+        "generation": 0,
+        "package_id": "a-package",
+        "holder": None,
+        "is_free": True,
+        "leftovers": None,
+        "uses_next_vnfd": False,
+        "vims": (),
+    }
+    return StoredInstance(**given | overrides)
 
 
 def a_running_instance(

@@ -114,8 +114,11 @@ class InstanceSync:
         self, instance_id: str
     ) -> tuple[VnfInstance, int, Mapping[str, VimConnectionInfo]]:
         with self._store.reader() as session:
-            instances.check_not_busy(session, instance_id)
             stored = instances.load(session, instance_id)
+            if not stored.is_free:
+                raise errors.OperationInProgress(
+                    f"VNF instance {instance_id} is being changed."
+                )
             return (
                 stored.instance,
                 stored.generation,

@@ -24,7 +24,7 @@ from tacker_cnf.conductor.runner import Runner
 from tacker_cnf.conductor.steps import Steps
 from tacker_cnf.conductor.synchronizer import Synchronizer
 from tacker_cnf.conductor.vim_resolver import ResolvedVims, VimResolver
-from tacker_cnf.db import conductors, idempotency, instances, op_occs
+from tacker_cnf.db import conductors, idempotency, op_occs
 from tacker_cnf.db.op_occs import ClaimedOperation, WaitingOperation
 from tacker_cnf.db.session import (
     DATABASE_DOWN,
@@ -54,7 +54,6 @@ from tacker_cnf.runtime.periodic_tasks import (
 from tacker_cnf.runtime.work_queue import WorkQueue
 from tacker_cnf.scripts.limits import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 
@@ -221,8 +220,7 @@ class Conductor:
             LOG.warning("Lease lost: operation=%s", op_occ_id)
             if claimed:
                 # a request of it may have been in flight
-                claimed_op, _ = claimed
-                self.synchronizer.suspect(claimed_op.op_occ.vnf_instance_id)
+                self.synchronizer.suspect(claimed[0].op_occ.vnf_instance_id)
         except RowsLocked:
             LOG.log(
                 log.DEBUG if op_occ_id in self._locked else log.INFO,
@@ -240,7 +238,9 @@ class Conductor:
             LOG.exception("Operation interrupted: operation=%s", op_occ_id)
         finally:
             self.claims.release(op_occ_id)
-            self.synchronizer.refresh_watches()
+            if claimed:
+                instance_id = claimed[0].op_occ.vnf_instance_id
+                self.synchronizer.refresh_watches(instance_id)
 
     def _execute(self, claimed_op: ClaimedOperation, claim: Claim) -> None:
         recorder = self._recorder(claimed_op, claim)
@@ -327,16 +327,21 @@ class Conductor:
         op_occ = claimed_op.op_occ
         operation = OPERATIONS[op_occ.operation]
         request = registry.request_of(op_occ)
-        instance, vims = self._read_instance(
-            op_occ.vnf_instance_id,
+        if claimed_op.stored is None:
+            raise errors.NotFound(
+                f"There is no VNF instance {op_occ.vnf_instance_id}."
+            )
+        instance = claimed_op.stored.instance
+        project_id = instance.project_id
+        vims = self._resolve_vims(
             grant_overrides.vim_connections(
                 operation,
                 request,
                 claimed_op.vim_connections,
                 claimed_op.grant,
             ),
+            project_id,
         )
-        project_id = instance.project_id
         package = self._catalogue.unpacked(instance.vnfd_id, project_id)
         vnfd_id = operation.next_vnfd_id(request, instance)
         next_package = (
@@ -365,14 +370,11 @@ class Conductor:
         )
 
     @transaction
-    def _read_instance(
-        self, instance_id: str, requested: Mapping[str, VimConnectionInfo]
-    ) -> tuple[VnfInstance, ResolvedVims]:
+    def _resolve_vims(
+        self, requested: Mapping[str, VimConnectionInfo], project_id: str
+    ) -> ResolvedVims:
         with self._store.reader() as session:
-            instance = instances.get(session, instance_id)
-            return instance, self._vim_resolver.resolve(
-                session, requested, instance.project_id
-            )
+            return self._vim_resolver.resolve(session, requested, project_id)
 
     def _wait_idle(self, cancel_token: CancelToken, seconds: float) -> None:
         """Wait before a delayed change, and yield the worker meanwhile.

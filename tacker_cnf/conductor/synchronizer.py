@@ -4,6 +4,7 @@ It does so when a watch reports a change, periodically, and on request.
 """
 
 import concurrent.futures
+import math
 import random
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -86,8 +87,11 @@ class Synchronizer:
             clock,
         )
         self._lock = threading.Lock()
-        #: set when the VIMs in use may have changed
+        #: set when instances may have changed their VIMs, and these instances
         self._watch_refresh = threading.Event()
+        self._changed: set[str] = set()
+        #: Clock.monotonic() when all instances are looked at again
+        self._look_at_all_at = -math.inf
         self._periodic_tasks = PeriodicTasks(severity, clock)
         self._stopped = self._periodic_tasks.stopped
 
@@ -124,8 +128,10 @@ class Synchronizer:
         except Exception:
             LOG.exception("Leases not released, they expire")
 
-    def refresh_watches(self) -> None:
-        """Check soon which VIMs are in use."""
+    def refresh_watches(self, instance_id: str) -> None:
+        """Check soon which VIMs are in use: an instance may have changed."""
+        with self._lock:
+            self._changed.add(instance_id)
         self._watch_refresh.set()
 
     def synchronize(self, instance_id: str) -> None:
@@ -164,7 +170,15 @@ class Synchronizer:
 
     def _watch(self) -> None:
         self._watch_refresh.clear()
-        self.watches.refresh()
+        with self._lock:
+            changed, self._changed = self._changed, set()
+        now = self._clock.monotonic()
+        if now < self._look_at_all_at:
+            self.watches.refresh(changed)
+        else:
+            # another conductor may have changed an instance
+            self.watches.refresh()
+            self._look_at_all_at = now + self._conf.lease / 3
         self._clock.wait(self._stopped, DEFAULT_RETRY_DELAY_S)
         self._clock.wait(self._watch_refresh, self._conf.lease / 3)
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
@@ -57,13 +57,17 @@ class VimUsage:
         self._instances: dict[str, InstanceVims] = {}
         self._connections: dict[str, VimConnectionInfo] = {}
 
-    def refresh(self) -> Mapping[str, UsedVim]:
+    def refresh(
+        self, changed: Collection[str] | None = None
+    ) -> Mapping[str, UsedVim]:
         """Return the VIMs in use by a key that is the same on all conductors.
 
         The key covers endpoint and credentials: a VIM with renewed
         credentials has another key.
+
+        :param changed: the instances that may have changed; None: all
         """
-        self._reload_changed()
+        self._reload(self._list_changed() if changed is None else changed)
         tenants: dict[str, dict[str, str | None]] = {}
         resolved = {}
         for digest, vim_connection in self._resolve().items():
@@ -79,20 +83,24 @@ class VimUsage:
             for key, vim_connection in resolved.values()
         }
 
-    def _reload_changed(self) -> None:
-        """Read the instances that are new or have changed."""
+    def _list_changed(self) -> Collection[str]:
+        """List the instances that are new, have changed, or are gone."""
         running = dict(self._running())
-        self._instances = {
-            i: h for i, h in self._instances.items() if i in running
-        }
-        changed = [
+        gone = self._instances.keys() - running
+        return gone | {
             instance_id
             for instance_id, generation in running.items()
             if instance_id not in self._instances
             or self._instances[instance_id].generation != generation
-        ]
-        for begin in range(0, len(changed), BATCH_SIZE):
-            self._read(changed[begin : begin + BATCH_SIZE])
+        }
+
+    def _reload(self, instance_ids: Collection[str]) -> None:
+        """Read instances again, and forget those that no longer run."""
+        for instance_id in instance_ids:
+            self._instances.pop(instance_id, None)
+        ids = list(instance_ids)
+        for begin in range(0, len(ids), BATCH_SIZE):
+            self._read(ids[begin : begin + BATCH_SIZE])
         used = {
             d
             for instance_vims in self._instances.values()
@@ -119,7 +127,7 @@ class VimUsage:
             )
 
     @transaction
-    def _read(self, instance_ids: list[str]) -> None:
+    def _read(self, instance_ids: Sequence[str]) -> None:
         with self._store.reader() as session:
             for found in instances.list_vim_connections(session, instance_ids):
                 instance_id, generation, connections, info = found

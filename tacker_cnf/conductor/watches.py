@@ -2,7 +2,7 @@
 
 import dataclasses
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from oslo_log import log
@@ -61,11 +61,14 @@ class Watches:
         #: key of a VIM -> Clock.monotonic() until it is left to others
         self._backoff_until: dict[str, float] = {}
 
-    def refresh(self) -> None:
-        """Watch the VIMs in use that no other conductor watches."""
+    def refresh(self, changed: Collection[str] | None = None) -> None:
+        """Watch the VIMs in use that no other conductor watches.
+
+        :param changed: the instances that may have changed; None: all
+        """
         with self._lock:
             if not self._stopped:
-                self._refresh(self._vim_usage.refresh())
+                self._refresh(self._vim_usage.refresh(changed))
 
     def _refresh(self, used_vims: Mapping[str, UsedVim]) -> None:
         for key in tuple(self._active):

@@ -45,9 +45,14 @@ _STORED: Final = sa.select(
     Row.generation,
     Row.vnf_package_id,
     Row.busy_with,
+    Row.leftovers,
+    sa.and_(Row.busy_with.is_(None), NOT_BEING_CLEANED).label("is_free"),
     sa.exists()
     .where(models.VimProvider.vnf_instance_id == Row.id)
     .label("provides_vims"),
+    sa.exists()
+    .where(models.VnfdUse.vnf_instance_id == Row.id)
+    .label("uses_next_vnfd"),
 ).where(Row.id == sa.bindparam("instance_id"))
 
 
@@ -59,10 +64,22 @@ class StoredInstance(NamedTuple):
     generation: int
     #: the package of its VNFD
     package_id: str
-    #: the operation that has it; None: it is free
+    #: the operation that has it; None: none
     holder: str | None
+    #: whether an operation could reserve it now
+    is_free: bool
+    #: names of known objects that a failed instantiation has left; None: none
+    leftovers: Sequence[str] | None
+    #: whether the operation that has it changes its VNFD
+    uses_next_vnfd: bool
     #: the VIMs that it provides, oldest first
     vims: Sequence[ProvidedVimRecord]
+
+    @property
+    def is_terminated(self) -> bool:
+        """Whether the instance is not instantiated."""
+        state = self.instance.instantiation_state
+        return state is InstantiationState.NOT_INSTANTIATED
 
     @property
     def etag(self) -> str:
@@ -134,6 +151,9 @@ def load(session: orm.Session, instance_id: str) -> StoredInstance:
         generation=row.generation,
         package_id=row.vnf_package_id,
         holder=row.busy_with,
+        is_free=row.is_free,
+        leftovers=row.leftovers,
+        uses_next_vnfd=row.uses_next_vnfd,
         vims=vims.list_provided(session, instance_id)
         if row.provides_vims
         else (),
@@ -219,28 +239,63 @@ def reserve(
         )
 
 
-def release(session: orm.Session, op_occ_id: str) -> None:
-    """Release the instance that an operation has reserved.
+def release(
+    session: orm.Session,
+    stored: StoredInstance,
+    result: VnfInstance | None = None,
+    *,
+    clears_leftovers: bool = False,
+) -> StoredInstance:
+    """Release an instance at the end of its operation, in one statement with
+    its result; return it.
 
     Release the packages and VIMs that only the operation used, but not VIMs
     with leftovers.
+
+    :param stored: as it was before the operation
+    :param result: the instance after the operation; None: as before
+    :param clears_leftovers: whether there can be no leftovers any more
     """
-    reserved = session.execute(
-        sa.select(Row.id, Row.vim_connection_info, Row.leftovers).where(
-            Row.busy_with == op_occ_id
+    instance = result or stored.instance
+    after = stored._replace(instance=instance, holder=None)
+    values: dict[Any, Any] = {Row.busy_with: None}
+    if result:
+        values |= _changed_values(result)
+        if after.is_terminated:  # so the memory of its scripts is cleared
+            values[Row.script_memory] = None
+        if result.vnfd_id != stored.instance.vnfd_id:
+            after = after._replace(package_id=_next_package(session, result))
+            values[Row.vnf_package_id] = after.package_id
+    if clears_leftovers:
+        values[Row.leftovers] = None
+    if clears_leftovers or stored.leftovers is None:
+        release_vims(session, instance.id, instance.vim_connection_info)
+    session.connection().execute(
+        sa.update(Row).where(Row.id == instance.id).values(values)
+    )
+    if stored.uses_next_vnfd:
+        use = models.VnfdUse
+        session.connection().execute(
+            sa.delete(use).where(use.vnf_instance_id == instance.id)
         )
-    ).one_or_none()
-    if reserved is None:
-        return
-    instance_id, connections, leftovers = reserved
-    if leftovers is None:
-        release_vims(session, instance_id, connections)
-    vnfd = models.VnfdUse
-    for unused in (
-        sa.delete(vnfd).where(vnfd.vnf_instance_id == instance_id),
-        sa.update(Row).where(Row.id == instance_id).values(busy_with=None),
-    ):
-        session.connection().execute(unused)
+    return after
+
+
+def _next_package(session: orm.Session, instance: VnfInstance) -> str:
+    """Return the package of the VNFD to which an operation has changed an
+    instance.
+    """
+    use = models.VnfdUse
+    return session.scalars(
+        sa.select(use.vnf_package_id).where(use.vnf_instance_id == instance.id)
+    ).one()
+
+
+def _changed_values(instance: VnfInstance) -> dict[Any, Any]:
+    return {
+        **{c: getattr(instance, name) for name, c in CHANGEABLE.items()},
+        Row.generation: Row.generation + 1,
+    }
 
 
 def release_vims(
@@ -258,34 +313,6 @@ def release_vims(
     )
 
 
-def update(session: orm.Session, instance: VnfInstance) -> None:
-    """Store the instance after an operation; clear the memory of its scripts
-    if it is not instantiated any more.
-
-    After a change of its package, record the package of the new VNFD.
-    """
-    values: dict[Any, Any] = {
-        column: getattr(instance, name) for name, column in CHANGEABLE.items()
-    }
-    if instance.instantiation_state == InstantiationState.NOT_INSTANTIATED:
-        values[Row.script_memory] = None
-    vnfd_id = session.scalar(
-        sa.select(Row.vnfd_id).where(Row.id == instance.id)
-    )
-    if vnfd_id not in {None, instance.vnfd_id}:
-        use = models.VnfdUse
-        values[Row.vnf_package_id] = session.scalar(
-            sa.select(use.vnf_package_id).where(
-                use.vnf_instance_id == instance.id
-            )
-        )
-    session.connection().execute(
-        sa.update(Row)
-        .where(Row.id == instance.id)
-        .values({**values, Row.generation: Row.generation + 1})
-    )
-
-
 def merge_metadata(
     session: orm.Session, instance_id: str, metadata: Mapping[str, Any]
 ) -> None:
@@ -296,9 +323,13 @@ def merge_metadata(
         merged = msgspec.structs.replace(
             info, metadata={**info.metadata, **metadata}
         )
-        update(
-            session,
-            msgspec.structs.replace(instance, instantiated_vnf_info=merged),
+        changed = msgspec.structs.replace(
+            instance, instantiated_vnf_info=merged
+        )
+        session.connection().execute(
+            sa.update(Row)
+            .where(Row.id == instance_id)
+            .values(_changed_values(changed))
         )
 
 
@@ -441,7 +472,6 @@ def delete(
     """
     stored = load(session, instance_id)
     preconditions.check(stored.etag)
-    subject, project_id, _ = outbox.subject_of(session, instance_id)
     deleted = scope.count_changed(
         session,
         sa.delete(Row).where(
@@ -457,4 +487,4 @@ def delete(
             f"A lifecycle operation of VNF instance {instance_id} has just "
             "started."
         )
-    outbox.announce_deletion(session, subject, project_id)
+    outbox.announce_deletion(session, stored.instance)

@@ -289,11 +289,6 @@ def unmark(session: orm.Session, instance_id: str) -> bool:
     return was_marked
 
 
-def clear(session: orm.Session, instance_id: str) -> None:
-    """Remove the mark of an instance after an operation has completed."""
-    _update(session, Row.id == instance_id, leftovers=None)
-
-
 def _release_vims(session: orm.Session, instance_id: str) -> None:
     """Release the VIMs on which a free instance had leftovers."""
     row = session.execute(

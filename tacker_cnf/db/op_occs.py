@@ -4,6 +4,7 @@ Only `record` and `decide` change a state. A conductor writes with the fencing
 token of its claim; the write fails if another conductor has claimed since.
 """
 
+import contextlib
 import datetime
 import hashlib
 from collections.abc import (
@@ -33,6 +34,7 @@ from tacker_cnf.db import (
     scope,
     vims,
 )
+from tacker_cnf.db.instances import StoredInstance
 from tacker_cnf.db.session import RowsLocked, epoch
 from tacker_cnf.lcm import states, vim_group
 from tacker_cnf.lcm.operations import registry
@@ -47,7 +49,7 @@ from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.lcm_request import VnfInfoModifications
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.virtual_link import ExtVirtualLinkInfo
-from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
+from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     CancelModeType,
     LcmOperationStateType,
@@ -95,6 +97,9 @@ class ClaimedOperation(msgspec.Struct, frozen=True, kw_only=True):
     """An operation that a conductor has claimed."""
 
     op_occ: VnfLcmOpOcc
+    #: the instance that it has reserved, which nothing else changes; None: it
+    #: has none
+    stored: StoredInstance | None
     vim_connections: Mapping[str, VimConnectionInfo]
     grant_request: GrantRequest | None
     grant: Grant | None
@@ -147,6 +152,7 @@ def _value(row: Mapping[Any, Any]) -> VnfLcmOpOcc:
 def add(
     session: orm.Session,
     op_occ: VnfLcmOpOcc,
+    stored: StoredInstance,
     vim_connections: Mapping[str, VimConnectionInfo],
     now: datetime.datetime,
     wakeup_timeout: float,
@@ -154,6 +160,7 @@ def add(
 ) -> None:
     """Add a new operation, which waits for a conductor.
 
+    :param stored: the instance that it has reserved
     :param now: start time, with microseconds
     :param wakeup_timeout: seconds after which the sweep finds it, because its
         wake-up message must have been lost
@@ -172,7 +179,7 @@ def add(
             lease_until=epoch() + wakeup_timeout,
         )
     )
-    outbox.announce(session, op_occ, now)
+    outbox.announce(session, op_occ, stored.instance, stored.package_id, now)
 
 
 def get(
@@ -343,7 +350,7 @@ def claim(
         fence=row.fence + 1,
         lease_until=epoch() + lease,
     )
-    return _claimed(row, fence=row.fence + 1)
+    return _claimed(session, row, fence=row.fence + 1)
 
 
 def load(session: orm.Session, op_occ_id: str) -> ClaimedOperation:
@@ -353,11 +360,12 @@ def load(session: orm.Session, op_occ_id: str) -> ClaimedOperation:
     """
     get(session, op_occ_id)
     row = session.get_one(Row, op_occ_id)
-    return _claimed(row, fence=row.fence)
+    return _claimed(session, row, fence=row.fence)
 
 
-def _claimed(row: Row, fence: int) -> ClaimedOperation:
+def _claimed(session: orm.Session, row: Row, fence: int) -> ClaimedOperation:
     return ClaimedOperation(
+        stored=_reserved(session, row.id, row.vnf_instance_id),
         op_occ=_value({name: getattr(row, name) for name in COLUMNS}),
         vim_connections=row.vim_connections,
         grant_request=row.grant_request,
@@ -372,6 +380,17 @@ def _claimed(row: Row, fence: int) -> ClaimedOperation:
         recorded=row.recorded,
         lost_owner=row.owner,
     )
+
+
+def _reserved(
+    session: orm.Session, op_occ_id: str, instance_id: str
+) -> StoredInstance | None:
+    """Return the instance that an operation has; None: it has none."""
+    with contextlib.suppress(errors.NotFound):
+        stored = instances.load(session, instance_id)
+        if stored.holder == op_occ_id:
+            return stored
+    return None
 
 
 def record(
@@ -393,66 +412,76 @@ def record(
     :raises LeaseLost: another conductor has claimed the operation
     :raises ScriptFailed: the instance cannot provide one of the VIMs
     """
-    before, cancelled_by, recorded = _lock_state(session, claimed_op)
-    if recorded == number:
+    row = _lock_own(
+        session, claimed_op, *COLUMNS.values(), Row.recorded, plans.EXISTS
+    )
+    op_occ = _value({name: getattr(row, name) for name in COLUMNS})
+    before = op_occ.operation_state
+    if row.recorded == number:
         return before
-    if cancelled_by and event != Event.FAIL:
-        event, result = Event.FAIL, _as_cancelled(result, cancelled_by)
+    if op_occ.cancel_mode and event != Event.FAIL:
+        event, result = Event.FAIL, _as_cancelled(result, op_occ.cancel_mode)
     new = states.advance(before, event)
-    result = _with_previous_data(session, claimed_op, result)
     values = {
-        **_result_columns(result),
+        **_result_columns(_with_previous_data(op_occ.error, result)),
         **_state_columns(new),
-        "recorded": number,
+        "operation_state": new,
     }
     if new != before:
         values["state_entered_time"] = now
     session.connection().execute(
         sa.update(Row)
-        .where(Row.id == claimed_op.op_occ.id)
-        .values(operation_state=new, **values)
+        .where(Row.id == op_occ.id)
+        .values(recorded=number, **values)
     )
-    _store_effects(session, claimed_op, event, result, now)
-    if new in states.FINAL:
-        instances.release(session, claimed_op.op_occ.id)
-    if new != before:
-        outbox.announce(session, get(session, claimed_op.op_occ.id), now)
+    if result.plan:
+        plans.save(session, op_occ.id, result.plan, is_saved=row.has_plan)
+    if event != Event.FAIL:
+        _update_provided_vims(session, op_occ, result, now)
+    stored = claimed_op.stored
+    if new in states.FINAL and stored:
+        stored = _release(session, op_occ.operation, stored, event, result)
+    if new != before and stored:
+        shown = {n: v for n, v in values.items() if n in COLUMNS}
+        op_occ = msgspec.structs.replace(op_occ, **shown)
+        outbox.announce(
+            session, op_occ, stored.instance, stored.package_id, now
+        )
     return new
 
 
-def _store_effects(
+def _update_provided_vims(
     session: orm.Session,
-    claimed_op: ClaimedOperation,
-    event: Event,
+    op_occ: VnfLcmOpOcc,
     result: Result,
     now: datetime.datetime,
 ) -> None:
-    """Store the outcomes of the plan, the provided VIMs and the instance."""
-    op_occ = claimed_op.op_occ
-    if result.plan:
-        plans.save(session, op_occ.id, result.plan)
-    if event != Event.FAIL:
-        if any(result.vims.values()):
-            quotas.lock(session, op_occ.project_id)
-        vims.update_provided(session, op_occ.vnf_instance_id, result.vims, now)
-    if event == Event.DONE and result.instance:
-        _update_instance(session, op_occ.operation, result.instance)
+    if any(result.vims.values()):
+        quotas.lock(session, op_occ.project_id)
+    vims.update_provided(session, op_occ.vnf_instance_id, result.vims, now)
 
 
-def _update_instance(
-    session: orm.Session, operation: LcmOperationType, instance: VnfInstance
-) -> None:
-    """Store the instance after a completed operation."""
-    instances.update(session, instance)
-    if OPERATIONS[operation].changes_vim:
-        leftovers.clear(session, instance.id)
-    if instance.instantiation_state == InstantiationState.NOT_INSTANTIATED:
+def _release(
+    session: orm.Session,
+    operation: LcmOperationType,
+    stored: StoredInstance,
+    event: Event,
+    result: Result,
+) -> StoredInstance:
+    """Release the instance, and store it as it is after the operation."""
+    changed = result.instance if event == Event.DONE else None
+    is_clean = bool(changed) and OPERATIONS[operation].changes_vim
+    after = instances.release(
+        session, stored, changed, clears_leftovers=is_clean
+    )
+    if changed and after.is_terminated:
         # the resources that provided them were deleted
-        vims.delete_provided(session, instance.id)
+        vims.delete_provided(session, changed.id)
+    return after
 
 
 def _with_previous_data(
-    session: orm.Session, claimed_op: ClaimedOperation, result: Result
+    previous: ProblemDetails | None, result: Result
 ) -> Result:
     """Copy the userScriptErrHandlingData of the previous error into a new
     error without it: the script was killed, or had not run.
@@ -460,9 +489,6 @@ def _with_previous_data(
     error = result.error
     if error is None or error.user_script_err_handling_data is not None:
         return result
-    previous = session.scalar(
-        sa.select(Row.error).where(Row.id == claimed_op.op_occ.id)
-    )
     if previous is None or previous.user_script_err_handling_data is None:
         return result
     data = previous.user_script_err_handling_data
@@ -495,23 +521,19 @@ def _state_columns(state: LcmOperationStateType) -> dict[str, Any]:
     return ended
 
 
-def _lock_state(
-    session: orm.Session, claimed_op: ClaimedOperation
-) -> tuple[LcmOperationStateType, CancelModeType | None, int]:
-    """Lock the row; return the state, the cancel mode (None: not cancelled)
-    and the number of recorded ends of steps.
+def _lock_own(
+    session: orm.Session, claimed_op: ClaimedOperation, *columns: Any
+) -> Any:
+    """Lock the row of a claimed operation; return columns of it.
 
     :raises LeaseLost: another conductor has claimed the operation
     """
-    found = session.execute(
-        sa.select(Row.operation_state, Row.cancel_mode, Row.recorded)
-        .where(Row.id == claimed_op.op_occ.id, Row.fence == claimed_op.fence)
-        .with_for_update()
+    row = session.execute(
+        sa.select(*columns).where(*_owned_by(claimed_op)).with_for_update()
     ).one_or_none()
-    if found is None:
+    if row is None:
         raise errors.LeaseLost
-    state, cancelled_by, recorded = found
-    return state, cancelled_by, recorded
+    return row
 
 
 def _result_columns(result: Result) -> dict[str, Any]:
@@ -564,12 +586,17 @@ def decide(
             lease_until=epoch() + wakeup_timeout,
         ),
     )
-    if new in states.FINAL:
-        if op_occ.operation == LcmOperationType.INSTANTIATE:
-            leftovers.mark(session, op_occ.vnf_instance_id)
-        instances.release(session, op_occ_id)
+    is_final = new in states.FINAL
+    if is_final and op_occ.operation == LcmOperationType.INSTANTIATE:
+        leftovers.mark(session, op_occ.vnf_instance_id)
+    stored = _reserved(session, op_occ_id, op_occ.vnf_instance_id)
+    if is_final and stored:
+        stored = instances.release(session, stored)
     decided = get(session, op_occ_id)
-    outbox.announce(session, decided, now)
+    if stored:
+        outbox.announce(
+            session, decided, stored.instance, stored.package_id, now
+        )
     return decided
 
 
@@ -639,8 +666,8 @@ def save_plan(
 
     :raises LeaseLost: another conductor has claimed the operation
     """
-    _lock_state(session, claimed_op)
-    plans.save(session, claimed_op.op_occ.id, plan)
+    (is_saved,) = _lock_own(session, claimed_op, plans.EXISTS)
+    plans.save(session, claimed_op.op_occ.id, plan, is_saved=is_saved)
 
 
 def save_script_memory(
@@ -653,7 +680,7 @@ def save_script_memory(
     :param memory: the scripts define its keys
     :raises LeaseLost: another conductor has claimed the operation
     """
-    _lock_state(session, claimed_op)
+    _lock_own(session, claimed_op, Row.id)
     instances.save_script_memory(
         session, claimed_op.op_occ.vnf_instance_id, memory
     )

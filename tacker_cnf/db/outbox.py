@@ -6,12 +6,10 @@ of a change does not depend on the number of subscriptions.
 
 import datetime
 import uuid
-from typing import Any, NamedTuple
+from typing import Any
 
-import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tacker_cnf import errors
 from tacker_cnf.db import models, packages, sharing, shown_names
 from tacker_cnf.db.session import ANNOUNCED
 from tacker_cnf.lcm import announcement
@@ -25,21 +23,22 @@ Row = models.LifecycleEvent
 
 
 def announce(
-    session: orm.Session, op_occ: VnfLcmOpOcc, now: datetime.datetime
+    session: orm.Session,
+    op_occ: VnfLcmOpOcc,
+    instance: VnfInstance,
+    package_id: str,
+    now: datetime.datetime,
 ) -> None:
-    """Add an event: an operation has entered its state; none if its instance
-    was deleted.
+    """Add an event: an operation has entered its state.
+
+    :param package_id: the package of the VNFD of the instance
     """
-    try:
-        of_instance = subject_of(session, op_occ.vnf_instance_id)
-    except errors.NotFound:
-        return
-    names = shown_names.of_package(session, of_instance.package_id)
+    names = shown_names.of_package(session, package_id)
     _add(
         session,
-        of_instance.project_id,
+        instance.project_id,
         _announcement(
-            of_instance.subject,
+            announcement.subject(instance),
             now,
             type=NotificationType.OP_OCC,
             op_occ=announcement.redact_op_occ(op_occ, names),
@@ -56,16 +55,12 @@ def announce_creation(
     _add(session, instance.project_id, created)
 
 
-def announce_deletion(
-    session: orm.Session, subject: Subject, project_id: str
-) -> None:
-    """Add an event: an instance was deleted.
-
-    :param project_id: the project of the instance
-    """
+def announce_deletion(session: orm.Session, instance: VnfInstance) -> None:
+    """Add an event: an instance was deleted."""
     now = datetime.datetime.now(datetime.UTC)
+    subject = announcement.subject(instance)
     deleted = _announcement(subject, now, type=NotificationType.DELETION)
-    _add(session, project_id, deleted)
+    _add(session, instance.project_id, deleted)
 
 
 def announce_package(
@@ -95,35 +90,6 @@ def announce_package(
     now = datetime.datetime.now(datetime.UTC)
     changed = _announcement(subject, now, package=event)
     _add(session, values["project_id"], changed)
-
-
-class SubjectOfProject(NamedTuple):
-    """The subject of an event, and what its notifications depend on."""
-
-    subject: Subject
-    project_id: str
-    #: the package of the VNFD of the instance
-    package_id: str
-
-
-def subject_of(session: orm.Session, instance_id: str) -> SubjectOfProject:
-    """Return the attributes of an instance that subscriptions filter by.
-
-    :raises NotFound: the instance has just been deleted
-    """
-    instance, names = models.VnfInstance, Subject.__struct_fields__
-    row = session.execute(
-        sa.select(
-            instance.project_id,
-            instance.vnf_package_id,
-            *(getattr(instance, name) for name in names),
-        ).where(instance.id == instance_id)
-    ).one_or_none()
-    if row is None:
-        raise errors.NotFound(f"There is no VNF instance {instance_id}.")
-    project_id, package_id, *values = row
-    subject = Subject(**dict(zip(names, values, strict=True)))
-    return SubjectOfProject(subject, project_id, package_id)
 
 
 def _announcement(

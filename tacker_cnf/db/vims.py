@@ -2,7 +2,8 @@
 
 import datetime
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -117,34 +118,36 @@ def delete(session: orm.Session, vim: Row) -> None:
 
 
 def record_use(
-    session: orm.Session, instance_id: str, vim_ids: Iterable[str]
-) -> None:
+    session: orm.Session, instance_id: str, vim_ids: Collection[str]
+) -> AbstractSet[str]:
     """Record that an instance uses registered VIMs from now on, those of them
-    that its project may use.
+    that its project may use; return these.
 
     :raises ReferenceError: a VIM was just deleted
     """
-    table = models.VimUse
-    recorded = sa.select(table.vim_id).where(
-        table.vnf_instance_id == instance_id
-    )
-    instance = models.VnfInstance
+    if not vim_ids:
+        return frozenset()
+    use, instance = models.VimUse, models.VnfInstance
     project_id = (
         sa.select(instance.project_id)
         .where(instance.id == instance_id)
         .scalar_subquery()
     )
-    added = session.scalars(
-        sa.select(Row.id).where(
-            Row.id.in_(vim_ids),
-            Row.id.not_in(recorded),
-            scope.usable_by(Row, project_id),
-        )
+    recorded = sa.exists().where(
+        use.vnf_instance_id == instance_id, use.vim_id == Row.id
     )
+    usable = session.execute(
+        sa.select(Row.id, recorded.label("is_recorded")).where(
+            Row.id.in_(vim_ids), scope.usable_by(Row, project_id)
+        )
+    ).all()
     session.add_all(
-        table(vnf_instance_id=instance_id, vim_id=vim_id) for vim_id in added
+        use(vnf_instance_id=instance_id, vim_id=vim_id)
+        for vim_id, is_recorded in usable
+        if not is_recorded
     )
     session.flush()
+    return {vim_id for vim_id, _ in usable}
 
 
 def list_provided(

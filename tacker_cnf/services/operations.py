@@ -31,6 +31,7 @@ from tacker_cnf.db.instances import StoredInstance
 from tacker_cnf.db.op_occs import WaitingOperation
 from tacker_cnf.db.quotas import Resource
 from tacker_cnf.db.session import (
+    DuplicateEntry,
     ReferenceError,  # noqa: A004
     Session,
     Store,
@@ -47,7 +48,7 @@ from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.rpc import ConductorClient
 from tacker_cnf.services.idempotency import run_once
-from tacker_cnf.services.vim_connections import VimConnections
+from tacker_cnf.services.vim_connections import NamedVims, VimConnections
 from tacker_cnf.services.vnf_instances import cleanup_on_leftovers
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -75,9 +76,8 @@ FREE_FORM: Final = frozenset(
 NONE_ALIVE: Final = conductors.NONE_ALIVE
 #: progress of an operation while no conductor is alive
 WAITING_FOR_CONDUCTOR: Final = "Waiting: no conductor is running"
-#: an instance, the VIMs of an operation on it, and the generation of the
-#: instance, by which its reservation notices a change
-Snapshot = tuple[VnfInstance, Mapping[str, VimConnectionInfo], int]
+#: an instance, and the VIMs of an operation on it
+Snapshot = tuple[StoredInstance, NamedVims]
 #: how often a request is checked if the instance changes meanwhile
 MAX_ATTEMPTS: Final = 5
 
@@ -137,13 +137,8 @@ class OperationService:
                     op,
                     request,
                 )
-            instance, vim_connections, _ = snapshot
-            self._check(
-                instance,
-                op,
-                request,
-                self._with_policies(context, vim_connections),
-            )
+            stored, named = snapshot
+            self._check(stored.instance, op, request, named.planned)
             return snapshot
 
         return self._accept(context, op, request, preconditions, check)
@@ -175,10 +170,8 @@ class OperationService:
                 instance_id,
                 request,
             )
-            instance, vim_connections, _ = snapshot
-            self.check_modification(
-                context, instance, request, vim_connections
-            )
+            stored, named = snapshot
+            self.check_modification(stored.instance, request, named)
             return snapshot
 
         op = LcmOperationType.MODIFY_INFO
@@ -193,23 +186,27 @@ class OperationService:
         check: Callable[[], Snapshot],
     ) -> str:
         def reserve() -> str:
-            instance, vim_connections, generation = check()
-            op_occ = new_op_occ(instance, op, request)
-            self._store.write(
-                context,
-                _insert,
-                self._vim_connections,
-                op_occ,
-                preconditions,
-                vim_connections,
-                generation,
-                OPERATIONS[op].next_vnfd_id(request, instance),
-                context.user_id,
-            )
+            stored, named = check()
+            op_occ = new_op_occ(stored.instance, op, request)
+            try:
+                self._store.write(
+                    context,
+                    _insert,
+                    op_occ,
+                    stored,
+                    named,
+                    preconditions,
+                    OPERATIONS[op].next_vnfd_id(request, stored.instance),
+                    context.user_id,
+                )
+            except (DuplicateEntry, errors.VnfmError):
+                # the response to an earlier commit may have been lost
+                if not self._store.read(context, op_occs.exists, op_occ.id):
+                    raise
             self._rpc.wake(
                 op_occ.id,
                 op_occ.project_id,
-                vim_group.of_connections(vim_connections),
+                vim_group.of_connections(named.connections),
             )
             return op_occ.id
 
@@ -221,43 +218,28 @@ class OperationService:
 
         return run_once(self._store, context, preconditions, accept)
 
-    def _with_policies(
-        self,
-        context: RequestContext,
-        vim_connections: Mapping[str, VimConnectionInfo],
-    ) -> Mapping[str, VimConnectionInfo]:
-        """Add the policies of the registered VIMs."""
-        return self._store.read(
-            context, self._vim_connections.with_policies, vim_connections
-        )
-
     def check_modification(
         self,
-        context: RequestContext,
         instance: VnfInstance,
         request: VnfInfoModificationRequest,
-        vim_connections: Mapping[str, VimConnectionInfo],
+        named: NamedVims,
     ) -> None:
         """Check a modification.
 
-        :param vim_connections: those after it
+        :param named: the VIMs after it
         :raises BadRequest: the request is not valid for the instance
         :raises VnfdNotUsable: no enabled package has the requested VNFD
         """
-        if vim_connections != instance.vim_connection_info:
-            self._check_same_vim_type(instance, vim_connections)
+        if named.connections != instance.vim_connection_info:
+            self._check_same_vim_type(instance, named.connections)
         vnfd_id = modification.other_vnfd_id(instance, request.vnfd_id)
         package = None
         if vnfd_id:
             package = self._catalogue.unpacked(vnfd_id, instance.project_id)
         vnfd = package.vnfd if package else None
-        modification.modified(instance, request, vim_connections, vnfd)
+        modification.modified(instance, request, named.connections, vnfd)
         if package:
-            self._check_manageable_by(
-                instance,
-                package,
-                self._with_policies(context, vim_connections),
-            )
+            self._check_manageable_by(instance, package, named.planned)
 
     def _check_manageable_by(
         self,
@@ -502,23 +484,24 @@ def _read_free_instance(
 ) -> Snapshot:
     stored = instances.load(session, instance_id)
     # first: the operation in progress is the better explanation
-    instances.check_not_busy(session, instance_id)
-    return read_instance(session, vim_connections, stored, op, request)
+    if not stored.is_free:
+        instances.check_not_busy(session, instance_id)
+    named = name_vims(session, vim_connections, stored.instance, op, request)
+    return stored, named
 
 
-def read_instance(
+def name_vims(
     session: Session,
     vim_connections: VimConnections,
-    stored: StoredInstance,
+    instance: VnfInstance,
     op: LcmOperationType,
     request: SolType,
-) -> Snapshot:
-    """Return what an operation would start from.
+) -> NamedVims:
+    """Return the VIMs of an operation.
 
     :raises WrongState: the state of the instance does not allow it
     :raises Leftovers: objects of a failed instantiation are on the VIM
     """
-    instance = stored.instance
     registry.check_state(op, instance)
     if op is LcmOperationType.INSTANTIATE:
         leftovers.check(session, instance.id, request)
@@ -526,8 +509,7 @@ def read_instance(
     requested = instance.vim_connection_info or getattr(
         request, "vim_connection_info", {}
     )
-    named = vim_connections.name(session, requested, instance.project_id)
-    return instance, named, stored.generation
+    return vim_connections.resolve(session, requested, instance.project_id)
 
 
 def _read_free_for_modification(
@@ -537,61 +519,68 @@ def _read_free_for_modification(
     request: VnfInfoModificationRequest,
 ) -> Snapshot:
     stored = instances.load(session, instance_id)
-    instances.check_not_busy(session, instance_id)
-    return read_for_modification(session, vim_connections, stored, request)
+    if not stored.is_free:
+        instances.check_not_busy(session, instance_id)
+    return stored, name_modified_vims(
+        session, vim_connections, stored, request
+    )
 
 
-def read_for_modification(
+def name_modified_vims(
     session: Session,
     vim_connections: VimConnections,
     stored: StoredInstance,
     request: VnfInfoModificationRequest,
-) -> Snapshot:
-    """Return what a modification would start from, with its VIMs."""
+) -> NamedVims:
+    """Return the VIMs of an instance after a modification."""
     instance = stored.instance
     provided = vim_connections.provided(stored.vims)
     requested = modification.connections(instance, request, provided)
-    resolved = {}
-    if requested:
-        resolved = vim_connections.name(
-            session, requested, instance.project_id
-        )
-    return instance, resolved, stored.generation
+    if not requested:
+        return NamedVims({}, {}, frozenset())
+    return vim_connections.resolve(session, requested, instance.project_id)
 
 
 def _insert(
     session: Session,
-    vim_connections: VimConnections,
     op_occ: VnfLcmOpOcc,
+    stored: StoredInstance,
+    named: NamedVims,
     preconditions: Preconditions,
-    resolved: Mapping[str, VimConnectionInfo],
-    generation: int,
     vnfd_id: str | None,
     user_id: str | None,
 ) -> None:
+    """Reserve an instance, and add an operation on it.
+
+    :param vnfd_id: the VNFD to which it changes the instance
+    """
     now = datetime.datetime.now(datetime.UTC)
     instance_id = op_occ.vnf_instance_id
-    used = [c.vim_id for c in resolved.values() if c.vim_id]
     project_quotas = quotas.lock(session, op_occ.project_id)
-    if op_occs.exists(session, op_occ.id):
-        return  # an earlier commit succeeded, its response was lost
-    instances.reserve(session, instance_id, op_occ.id, generation)
+    instances.reserve(session, instance_id, op_occ.id, stored.generation)
     # after reserve(), so that no other request changes the instance
     instances.check_preconditions(session, instance_id, preconditions)
     idempotency.record(session, preconditions, op_occ.id)
     try:
-        vims.record_use(session, instance_id, used)
-        # the VIMs cannot be deleted any more; check they still exist
-        if resolved:
-            vim_connections.name(session, resolved, op_occ.project_id)
-    except (ReferenceError, errors.InvalidVimConnection):
+        usable = vims.record_use(session, instance_id, named.registered)
+    except ReferenceError:
+        usable = frozenset()
+    if usable != named.registered:
         raise errors.Conflict(
             "vimConnectionInfo: the VIM has just been deleted."
-        ) from None
+        )
     if vnfd_id:
         packages.record_use(session, instance_id, vnfd_id, op_occ.project_id)
     quotas.check(session, project_quotas, Resource.OPERATIONS)
-    op_occs.add(session, op_occ, resolved, now, WAKEUP_TIMEOUT_S, user_id)
+    op_occs.add(
+        session,
+        op_occ,
+        stored,
+        named.connections,
+        now,
+        WAKEUP_TIMEOUT_S,
+        user_id,
+    )
 
 
 def _decide(

@@ -40,7 +40,7 @@ from tacker_cnf.scripts import compat
 from tacker_cnf.services import operations, slots
 from tacker_cnf.services.operations import OperationService
 from tacker_cnf.services.slots import Slots
-from tacker_cnf.services.vim_connections import VimConnections
+from tacker_cnf.services.vim_connections import NamedVims, VimConnections
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import GrantRequest
@@ -151,16 +151,14 @@ class PlanService:
         :raises VnfdNotUsable: no enabled package has the requested VNFD
         :raises IncompatibleVnfd: the instance is not compatible with the VNFD
         """
-        instance, connections, holder = self._store.read(
+        instance, named, holder = self._store.read(
             context,
             _read_for_modification,
             self._vim_connections,
             instance_id,
             request,
         )
-        self._operations.check_modification(
-            context, instance, request, connections
-        )
+        self._operations.check_modification(instance, request, named)
         return msgspec.structs.replace(self._plan_scripts(instance), **holder)
 
     def plan_decision(
@@ -406,10 +404,11 @@ def _read(
     request: SolType,
 ) -> Snapshot:
     stored = instances.load(session, instance_id)
-    instance, named, _ = operations.read_instance(
-        session, vim_connections, stored, op, request
+    instance = stored.instance
+    named = operations.name_vims(
+        session, vim_connections, instance, op, request
     )
-    complete = vim_connections.complete(session, named)
+    complete = vim_connections.complete(session, named.connections)
     return instance, complete, _holder(session, stored.holder)
 
 
@@ -418,18 +417,18 @@ def _read_for_modification(
     vim_connections: VimConnections,
     instance_id: str,
     request: VnfInfoModificationRequest,
-) -> Snapshot:
+) -> tuple[VnfInstance, NamedVims, Holder]:
     stored = instances.load(session, instance_id)
-    instance, named, _ = operations.read_for_modification(
+    named = operations.name_modified_vims(
         session, vim_connections, stored, request
     )
-    return instance, named, _holder(session, stored.holder)
+    return stored.instance, named, _holder(session, stored.holder)
 
 
 def _holder(session: Session, op_occ_id: str | None) -> Holder:
     if op_occ_id is None:
         return {}
-    op_occ = op_occs.load(session, op_occ_id).op_occ
+    op_occ = op_occs.get(session, op_occ_id)
     return {
         "operation_in_progress": op_occ_id,
         "operation_in_progress_state": op_occ.operation_state,
@@ -455,7 +454,7 @@ def _read_failed(
         failed.grant,
     )
     instance = instances.get(session, op_occ.vnf_instance_id)
-    named = {}
+    named: Mapping[str, VimConnectionInfo] = {}
     if requested:
         named = vim_connections.name(session, requested, instance.project_id)
     return (

@@ -1,6 +1,7 @@
 """Registered VIMs as SOL003 VimConnectionInfo, and references to them."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,6 +17,18 @@ from tacker_cnf.sol import uri
 from tacker_cnf.sol.common import VimConnectionInfo
 
 Connections = Mapping[str, VimConnectionInfo]
+
+
+class NamedVims(NamedTuple):
+    """The VIMs of an operation."""
+
+    #: as they are stored with it
+    connections: Connections
+    #: with the policies of registered VIMs, which may be all that a driver
+    #: needs to plan
+    planned: Connections
+    #: the IDs of the registered ones
+    registered: frozenset[str]
 
 
 class VimConnections:
@@ -66,7 +79,7 @@ class VimConnections:
 
     def name(
         self, session: Session, requested: Connections, project_id: str
-    ) -> dict[str, VimConnectionInfo]:
+    ) -> Connections:
         """Resolve the vimConnectionInfo of a request, each entry with its
         type.
 
@@ -79,13 +92,31 @@ class VimConnections:
             registered VIM that the project may use, nor a vimType and
             endpoint; or it has a policy
         """
-        if not requested:
-            vim = vims.default(session, project_id)
-            return {"default": self._reference(vim)} if vim else {}
-        return {
-            key: self._resolved(session, key, requested[key], project_id)
+        return self.resolve(session, requested, project_id).connections
+
+    def resolve(
+        self, session: Session, requested: Connections, project_id: str
+    ) -> NamedVims:
+        """Do the same as `name`, and return the policies, too.
+
+        :raises InvalidVimConnection: as of `name`
+        """
+        found = {
+            key: self._named(session, key, requested[key], project_id)
             for key in requested
         }
+        if not requested:
+            default = vims.default(session, project_id)
+            if default:
+                found = {"default": (self._reference(default), default)}
+        return NamedVims(
+            {key: named for key, (named, _) in found.items()},
+            {
+                key: self._with_policy(named, self._sent_to(named, vim))
+                for key, (named, vim) in found.items()
+            },
+            frozenset(vim.id for _, vim in found.values() if vim),
+        )
 
     def complete(
         self, session: Session, connections: Connections
@@ -103,17 +134,6 @@ class VimConnections:
             for key in connections
         }
 
-    def with_policies(
-        self, session: Session, connections: Connections
-    ) -> dict[str, VimConnectionInfo]:
-        """Add only the policies of registered VIMs, which may be all that a
-        driver needs to plan.
-        """
-        return {
-            key: self._with_policy(info, self._registered(session, info))
-            for key, info in connections.items()
-        }
-
     @staticmethod
     def _with_policy(
         connection: VimConnectionInfo, registered: VimConnectionInfo | None
@@ -127,13 +147,16 @@ class VimConnections:
             vim_id=vim.id, vim_type=self.vim_type(vim.type)
         )
 
-    def _resolved(
+    def _named(
         self,
         session: Session,
         key: str,
         requested: VimConnectionInfo,
         project_id: str,
-    ) -> VimConnectionInfo:
+    ) -> tuple[VimConnectionInfo, models.Vim | None]:
+        """Return an entry with its type, and the registered VIM that it
+        names.
+        """
         if vim_policy.POLICY_KEY in requested.extra:
             raise errors.InvalidVimConnection(
                 f"vimConnectionInfo.{key}.extra.{vim_policy.POLICY_KEY}: the "
@@ -141,12 +164,12 @@ class VimConnections:
                 "or by the options of its driver. Remove the attribute."
             )
         _check_urls(key, requested)
-        found = requested.vim_id and vims.find_usable(
-            session, requested.vim_id, project_id
-        )
+        found = None
+        if requested.vim_id:
+            found = vims.find_usable(session, requested.vim_id, project_id)
         if found:
             kind = requested.vim_type or self.vim_type(found.type)
-            return msgspec.structs.replace(requested, vim_type=kind)
+            return msgspec.structs.replace(requested, vim_type=kind), found
         if (
             requested.vim_type is None
             or "endpoint" not in requested.interface_info
@@ -158,12 +181,12 @@ class VimConnections:
                 "set the vimId of a registered VIM, or vimType, "
                 "interfaceInfo.endpoint and accessInfo."
             )
-        return requested
+        return requested, None
 
     def _with_registered(
         self, session: Session, connection: VimConnectionInfo
     ) -> VimConnectionInfo:
-        registered = self._registered(session, connection)
+        registered = self._sent_to(connection, _find(session, connection))
         connection = self._with_policy(connection, registered)
         if registered is None:
             return connection
@@ -176,11 +199,12 @@ class VimConnections:
             extra={**registered.extra, **connection.extra},
         )
 
-    def _registered(
-        self, session: Session, connection: VimConnectionInfo
+    def _sent_to(
+        self, connection: VimConnectionInfo, found: models.Vim | None
     ) -> VimConnectionInfo | None:
-        """Return the registered VIM that a connection uses, if it does."""
-        found = _find(session, connection)
+        """Return the registered VIM that a connection uses; None: it has an
+        address of its own.
+        """
         if not found or "endpoint" in connection.interface_info:
             return None
         return self.of_vim(found)

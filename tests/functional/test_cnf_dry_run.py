@@ -68,6 +68,11 @@ class TestChangesByOthers(DryRunCase, ApiCase):
     def delete(self, prefix: str, resource: str, name: str) -> None:
         path = f"{prefix}/{self.place}/{resource}/{name}"
         self.cluster.call("DELETE", path)
+        pods = f"{CORE}/{self.place}/pods"
+        waiting.until(
+            lambda: not self.cluster.call("GET", pods)["items"],
+            "no pod is left",
+        )
 
     def test_a_deleted_workload(self) -> None:
         body = {"vnfcInstanceId": [self.vnfm.vnfc_of(self.vnf, "web")]}

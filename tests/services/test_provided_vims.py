@@ -93,7 +93,7 @@ class TestOnPostgresql(testtools.TestCase):
             return vims.list_provided(session)[0].vim_id
 
     def run_blocked(
-        self, first: Callable[[Any], None], then: Callable[[], T]
+        self, first: Callable[[Any], object], then: Callable[[], T]
     ) -> Future[T]:
         """Start a transaction, and end it when a second one waits for it."""
         with self.store.writer() as session:

@@ -12,7 +12,7 @@ from tacker_cnf.db import models, op_occs, session
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.sol.common import VimConnectionInfo
-from tests.factories import an_op_occ
+from tests.factories import a_stored_instance, an_op_occ
 from tests.services.backends import MARIADB, POSTGRESQL, open_store
 from tests.unit.db.test_types import a_vim
 
@@ -56,6 +56,7 @@ class TestSearches(testtools.TestCase):
                 op_occs.add(
                     writer,
                     op_occ,
+                    a_stored_instance(),
                     {"vim1": vim_connection},
                     op_occ.start_time,
                     0,

@@ -21,7 +21,14 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
     LcmOperationType,
     VnfLcmOpOcc,
 )
-from tests.factories import NOW, a_vnfc, an_info, an_instance, an_op_occ
+from tests.factories import (
+    NOW,
+    a_stored_instance,
+    a_vnfc,
+    an_info,
+    an_instance,
+    an_op_occ,
+)
 from tests.unit.api.random_filters import (
     KEY,
     TEXTS,
@@ -160,7 +167,9 @@ class FilterComparison:
                 instances.add(session, instance, "a-package", moment)
                 session.flush()
                 op_occ = any_op_occ(rng, number, instance.id)
-                op_occs.add(session, op_occ, {}, moment, 1)
+                op_occs.add(
+                    session, op_occ, a_stored_instance(), {}, moment, 1
+                )
 
     def compare(self, table: Any, kind: Any, names: Any, rounds: int) -> int:
         """Compare random filters; return the number of resources found."""

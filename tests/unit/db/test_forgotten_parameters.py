@@ -12,7 +12,7 @@ from tacker_cnf.sol.lcm_request import VnfInfoModifications
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
-from tests.factories import NOW, a_grant_request, an_op_occ
+from tests.factories import NOW, a_grant_request, a_stored_instance, an_op_occ
 from tests.unit.db.test_op_occs import OpOccTest
 from tests.unit.lcm.test_granted import a_grant
 from tests.unit.lcm.test_plan_outcome import a_plan
@@ -37,8 +37,8 @@ class TestForgetParameters(OpOccTest):
         )
         vims = {"one": REGISTERED, "two": INLINE}
         with self.store.writer() as session:
-            op_occs.add(session, op_occ, vims, NOW, 1)
-            plans.save(session, name, a_plan())
+            op_occs.add(session, op_occ, a_stored_instance(), vims, NOW, 1)
+            plans.save(session, name, a_plan(), is_saved=False)
             session.execute(
                 sa.update(Row)
                 .where(Row.id == name)

@@ -10,6 +10,7 @@ from tacker_cnf.db import instances, models, packages, vims
 from tacker_cnf.db.session import ReferenceError  # noqa: A004
 from tacker_cnf.list_query import ListQuery
 from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_package import OperationalState
 from tests.factories import (
     NOW,
@@ -56,6 +57,11 @@ class InstanceTest(StoreTest):
         with self.store.writer() as session:
             function(session, *args)
 
+    def release(self, result: VnfInstance | None = None) -> None:
+        with self.store.writer() as session:
+            stored = instances.load(session, "an-instance")
+            instances.release(session, stored, result)
+
     def get(self, instance_id: str = "an-instance") -> Any:
         with self.store.reader() as session:
             return instances.get(session, instance_id)
@@ -71,9 +77,9 @@ class TestReading(InstanceTest):
 
     def test_an_update_replaces_all_attributes(self) -> None:
         self.add(an_instance())
-        self.write(instances.update, FULL)
+        self.release(FULL)
         self.assertEqual(FULL, self.get())
-        self.write(instances.update, an_instance())
+        self.release(an_instance())
         self.assertEqual(an_instance(), self.get())
 
     def test_a_list_has_default_attributes_in_creation_order(self) -> None:
@@ -157,19 +163,6 @@ class TestReserve(InstanceTest):
                     expected, instances.list_busy(session, instance_ids)
                 )
 
-    def test_only_the_reserving_operation_releases_it(self) -> None:
-        self.add(an_instance())
-        self.write(instances.reserve, "an-instance", "op-1", 0)
-        self.write(instances.release, "op-2")
-        self.assertRaises(
-            errors.OperationInProgress,
-            self.write,
-            instances.check_not_busy,
-            "an-instance",
-        )
-        self.write(instances.release, "op-1")
-        self.write(instances.check_not_busy, "an-instance")
-
 
 class TestRelease(InstanceTest):
     def setUp(self) -> None:
@@ -200,7 +193,7 @@ class TestRelease(InstanceTest):
                 vims.record_use, "an-instance", ["a-vim", "not registered"]
             )
             self.assertEqual(["a-vim"], self.uses())
-            self.write(instances.release, "op-1")
+            self.release()
             self.assertEqual(expected, self.uses())
 
     def test_the_use_of_a_vim_is_recorded_once(self) -> None:
@@ -221,7 +214,7 @@ class TestRelease(InstanceTest):
         self.write(packages.record_use, "an-instance", "new-vnfd", "a-project")
         self.assertEqual("IN_USE", self.usage())
         self.assertRaises(ReferenceError, self.write, packages.delete, package)
-        self.write(instances.release, "op-1")
+        self.release()
         self.assertEqual("NOT_IN_USE", self.usage())
         self.write(packages.delete, package)
 

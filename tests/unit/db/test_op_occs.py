@@ -43,6 +43,7 @@ from tests.factories import (
     NOW,
     a_grant_request,
     a_running_instance,
+    a_stored_instance,
     an_instance,
     an_op_occ,
 )
@@ -75,7 +76,9 @@ class OpOccTest(StoreTest):
         vims = {"vim1": VimConnectionInfo(vim_type="fake")}
         with self.store.writer() as session:
             instances.reserve(session, "an-instance", op_occ.id, 0)
-            op_occs.add(session, op_occ, vims, NOW, lease_s)
+            op_occs.add(
+                session, op_occ, a_stored_instance(), vims, NOW, lease_s
+            )
 
     def set(self, **values: Any) -> None:
         """Set columns of the operation."""
@@ -147,10 +150,17 @@ class OpOccTest(StoreTest):
 class TestAdd(OpOccTest):
     def test_times_are_stored_with_microseconds(self) -> None:
         with self.store.writer() as session:
-            instances.release(session, "an-op-occ")
+            instances.release(session, instances.load(session, "an-instance"))
             session.execute(sa.delete(Row))
             now = NOW.replace(microsecond=5)
-            op_occs.add(session, an_op_occ(), {}, now, VALID_LEASE_S)
+            op_occs.add(
+                session,
+                an_op_occ(),
+                a_stored_instance(),
+                {},
+                now,
+                VALID_LEASE_S,
+            )
         self.assertEqual(
             (now, now), self.row("start_time", "state_entered_time")
         )
@@ -232,7 +242,14 @@ class TestClaim(OpOccTest):
 
     def test_a_claim_changes_no_other_operation(self) -> None:
         with self.store.writer() as session:
-            op_occs.add(session, an_op_occ(id="b"), {}, NOW, VALID_LEASE_S)
+            op_occs.add(
+                session,
+                an_op_occ(id="b"),
+                a_stored_instance(),
+                {},
+                NOW,
+                VALID_LEASE_S,
+            )
         self.claimed("me")
         with self.store.reader() as session:
             found = sa.select(Row.id, Row.owner).order_by(Row.id)
@@ -360,6 +377,14 @@ class TestRecord(OpOccTest):
             return instance.vnf_instance_name, leftovers.get(
                 session, "an-instance"
             )
+
+    def test_an_instance_of_another_operation_stays_reserved(self) -> None:
+        with self.store.writer() as session:
+            session.execute(
+                sa.update(instances.Row).values(busy_with="another")
+            )
+        self.record(self.claimed(), Event.FAIL, error=PROBLEM)
+        self.assertEqual("another", self.reserving_operation())
 
     def test_the_instance_changes_when_the_operation_completes(self) -> None:
         after = an_instance(vnf_instance_name="after")
@@ -869,7 +894,7 @@ class TestLease(OpOccTest):
     def test_the_sweep_waits_for_the_wake_up_timeout(self) -> None:
         self.assertEqual([], self.list_unclaimed())
         with self.store.writer() as session:
-            instances.release(session, "an-op-occ")
+            instances.release(session, instances.load(session, "an-instance"))
         self.add(lease_s=EXPIRED_LEASE_S, id="another")
         self.assertEqual(["another"], self.list_unclaimed())
 
@@ -910,7 +935,14 @@ class TestLease(OpOccTest):
             for name, minute in (("b", 20), ("c", 10)):
                 op_occ = an_op_occ(id=name)
                 now = NOW.replace(minute=minute)
-                op_occs.add(session, op_occ, {}, now, EXPIRED_LEASE_S)
+                op_occs.add(
+                    session,
+                    op_occ,
+                    a_stored_instance(),
+                    {},
+                    now,
+                    EXPIRED_LEASE_S,
+                )
         self.assertEqual(["an-op-occ", "c", "b"], self.list_unclaimed())
 
     def test_only_a_starting_operation_is_requeued(self) -> None:
@@ -984,7 +1016,12 @@ class TestReading(OpOccTest):
             for name, minute in (("b", 20), ("c", 10), ("a", 10)):
                 now = NOW.replace(minute=minute)
                 op_occs.add(
-                    session, an_op_occ(id=name), {}, now, VALID_LEASE_S
+                    session,
+                    an_op_occ(id=name),
+                    a_stored_instance(),
+                    {},
+                    now,
+                    VALID_LEASE_S,
                 )
         with self.store.reader() as session:
             found = list(op_occs.find(session, DEFAULT_LIST))
@@ -1022,7 +1059,12 @@ class TestOthers(OpOccTest):
         with self.store.writer() as session:
             for name in ("a", "z"):
                 op_occs.add(
-                    session, an_op_occ(id=name), {}, NOW, VALID_LEASE_S
+                    session,
+                    an_op_occ(id=name),
+                    a_stored_instance(),
+                    {},
+                    NOW,
+                    VALID_LEASE_S,
                 )
         self.set(owner="me", fence=1, error=PROBLEM)
         self.claimed_op = self.read_claimed()

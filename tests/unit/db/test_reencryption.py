@@ -5,7 +5,7 @@ from cryptography.fernet import Fernet, MultiFernet
 from tacker_cnf import errors
 from tacker_cnf.db import keys, op_occs, reencryption
 from tacker_cnf.db.types import VAULT
-from tests.factories import NOW, an_op_occ
+from tests.factories import NOW, a_stored_instance, an_op_occ
 from tests.unit.db.test_op_occs import OpOccTest
 
 PARAMS = {"password": "a-secret"}
@@ -18,7 +18,7 @@ class TestReencrypt(OpOccTest):
         for name in self.ids:
             op_occ = an_op_occ(id=name, operation_params=PARAMS)
             with self.store.writer() as session:
-                op_occs.add(session, op_occ, {}, NOW, 1)
+                op_occs.add(session, op_occ, a_stored_instance(), {}, NOW, 1)
 
     def test_the_older_keys_are_not_needed_any_more(self) -> None:
         self.patch(reencryption, "BATCH_SIZE", 2)

@@ -10,7 +10,7 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
     LcmOperationStateType as S,
 )
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
-from tests.factories import NOW, an_op_occ
+from tests.factories import NOW, a_stored_instance, an_op_occ
 from tests.unit.db.test_op_occs import OpOccTest
 from tests.unit.lcm.test_plan_outcome import a_plan
 
@@ -29,8 +29,10 @@ class TestPurge(OpOccTest):
             operation_state=S.COMPLETED,
         )
         with self.store.writer() as session:
-            op_occs.add(session, op_occ, {}, NOW + day * DAY, 1)
-            plans.save(session, name, a_plan())
+            op_occs.add(
+                session, op_occ, a_stored_instance(), {}, NOW + day * DAY, 1
+            )
+            plans.save(session, name, a_plan(), is_saved=False)
 
     def purged(self, day: int) -> set[str]:
         """Delete what ended before a day; return what was deleted."""

@@ -21,7 +21,7 @@ from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LcmOpOccNotificationVerbosityType,
 )
-from tests.factories import NOW, an_instance, an_op_occ
+from tests.factories import NOW, a_stored_instance, an_instance, an_op_occ
 from tests.unit.db.base import StoreTest
 from tests.unit.db.test_types import a_package, a_vim
 
@@ -65,7 +65,7 @@ class ScopeTest(StoreTest):
         self.store.write(None, packages.add, a_package(vnfd_id="a-vnfd"))
         with self.store.writer() as session:
             instances.add(session, an_instance(), "a-package", NOW)
-            op_occs.add(session, an_op_occ(), {}, NOW, 0)
+            op_occs.add(session, an_op_occ(), a_stored_instance(), {}, NOW, 0)
             subscriptions.add(session, a_contact(), NOW)
 
     def share(self, row: Any) -> None:

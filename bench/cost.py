@@ -1,0 +1,273 @@
+"""What a request and an operation cost: database requests and processor time.
+
+API and conductor are in this process, without a server; the cluster is that of
+the sandbox, a process of its own. Prints a table of the statements, of the
+transactions (each is a BEGIN and a COMMIT or ROLLBACK more), and of the processor
+time of this process; --places adds the functions that send the statements, and
+--idle what a conductor sends without work.
+
+    .venv/bin/python bench/cost.py [--database URL] [--queue URL] [--rounds 20]
+"""
+
+import argparse
+import collections
+import inspect
+import json
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import lcm
+import package
+import sqlalchemy as sa
+import webob
+
+from tacker_cnf import conf as configuration
+from tacker_cnf import rpc
+from tacker_cnf.cmd import compose
+from tacker_cnf.db import keys, schema
+from tools import kubeconfig
+
+CONF = """\
+[DEFAULT]
+state_path = {folder}
+default_log_levels = tacker_cnf=ERROR
+[database]
+{connection}
+[api]
+auth_strategy = noauth
+[vims]
+allow_loopback = true
+"""
+PACKAGES = "/vnfpkgm/v1/vnf_packages"
+INSTANCES = "/vnflcm/v2/vnf_instances"
+OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
+PARAMETERS = {
+    "lcm-kubernetes-def-files": [package.DEF_FILE],
+    "namespace": "default",
+}
+SRC = str(Path(rpc.__file__).parent)
+
+
+class Counter:
+    """Counts what an engine sends."""
+
+    def __init__(self, engine: sa.Engine, *, places: bool) -> None:
+        self._lock = threading.Lock()
+        self._places = places
+        self.reset()
+        sa.event.listen(engine, "before_cursor_execute", self._statement)
+        for end in ("commit", "rollback"):
+            sa.event.listen(engine, end, self._end)
+
+    def reset(self) -> None:
+        self.statements = self.transactions = 0
+        self.places = collections.Counter[str]()
+        self.cpu = time.process_time()
+
+    def _statement(self, *_: Any) -> None:
+        place = _place() if self._places else ""
+        with self._lock:
+            self.statements += 1
+            self.places[place] += 1
+
+    def _end(self, connection: sa.Connection) -> None:
+        if not connection.get_execution_options().get("reader"):
+            with self._lock:
+                self.transactions += 1
+
+
+def _place() -> str:
+    """Return the function outside of db that sends a statement, and the one
+    of db that it calls.
+    """
+    frame, inner = inspect.currentframe(), ""
+    while frame:
+        file = frame.f_code.co_filename
+        if file.startswith(SRC) and "/db/session.py" not in file:
+            name = f"{file[len(SRC) + 1 : -3]}.{frame.f_code.co_name}"
+            if not name.startswith("db/"):
+                return f"{name} ({inner})"
+            inner = inner or name
+        frame = frame.f_back
+    return inner
+
+
+class Service:
+    """The API and a conductor."""
+
+    def __init__(
+        self, folder: str, database: str, queue: str, *, places: bool = False
+    ) -> None:
+        path = Path(folder) / "bench.conf"
+        connection = f"connection = {database}" if database else ""
+        path.write_text(CONF.format(folder=folder, connection=connection))
+        conf = configuration.load([f"--config-file={path}"])
+        keys.create(keys.key_file_path(conf))
+        self.parts = compose.parts(conf, queue)
+        schema.upgrade(self.parts.store)
+        engine = self.parts.store.engine
+        self.counter = Counter(engine, places=places)
+        #: another one, which is not counted
+        self._observer = sa.create_engine(engine.url)
+        self._app = compose.application(self.parts)
+        self.conductor = compose.conductor(self.parts)
+        self.conductor.start(self.parts.transport)
+
+    def call(self, method: str, path: str, body: Any = None) -> webob.Response:
+        request = webob.Request.blank(path, method=method)
+        request.headers["Version"] = "2.0.0"
+        if body is not None:
+            is_zip = isinstance(body, bytes)
+            request.body = body if is_zip else json.dumps(body).encode()
+            request.content_type = f"application/{'zip' if is_zip else 'json'}"
+        response = request.get_response(self._app)
+        if response.status_int >= 300:
+            raise SystemExit(f"{method} {path}: {response.text}")
+        return response
+
+    def operate(self, path: str, body: Any) -> None:
+        """Run an operation; look for its end without a request."""
+        response = self.call("POST", path, body)
+        op_occ = response.headers["Location"].rpartition("/")[2]
+        query = sa.text(
+            "SELECT operation_state FROM vnf_lcm_op_occs WHERE id = :id"
+        )
+        with self._observer.connect() as connection:
+            while True:
+                state = connection.scalar(query, {"id": op_occ})
+                connection.rollback()
+                if state == "COMPLETED":
+                    break
+                if state not in lcm.ACTIVE:
+                    raise SystemExit(f"{path}: {state}")
+                time.sleep(0.02)
+        # what follows the operation, such as a wake-up of others
+        time.sleep(0.2)
+
+
+def instance_of(service: Service, vnfd_id: str) -> str:
+    made = service.call("POST", INSTANCES, {"vnfdId": vnfd_id}).json
+    return f"{INSTANCES}/{made['id']}"
+
+
+def operations(
+    service: Service, vnfd_id: str
+) -> Mapping[str, Callable[[], None]]:
+    """Return the operations of one VNF, in their order."""
+    path = instance_of(service, vnfd_id)
+    scale = {"aspectId": "pods", "numberOfSteps": 1}
+
+    def heal_one() -> None:
+        info = service.call("GET", path).json["instantiatedVnfInfo"]
+        vnfc = info["vnfcInfo"][0]["id"]
+        service.counter.reset()
+        service.operate(f"{path}/heal", {"vnfcInstanceId": [vnfc]})
+
+    def run(task: str, body: Any) -> Callable[[], None]:
+        return lambda: service.operate(f"{path}/{task}", body)
+
+    return {
+        "instantiate": run(
+            "instantiate",
+            {"flavourId": "simple", "additionalParams": PARAMETERS},
+        ),
+        "scale out": run("scale", {"type": "SCALE_OUT", **scale}),
+        "scale in": run("scale", {"type": "SCALE_IN", **scale}),
+        "heal one VNFC": heal_one,
+        "heal the whole": run("heal", {}),
+        "terminate": run("terminate", {"terminationType": "FORCEFUL"}),
+    }
+
+
+def requests(
+    service: Service, vnfd_id: str, package_path: str
+) -> Mapping[str, Callable[[], Any]]:
+    """Return the requests."""
+    path = instance_of(service, vnfd_id)
+    (op_occ, *_) = service.call("GET", OP_OCCS).json
+    op_occ_path = f"{OP_OCCS}/{op_occ['id']}"
+    return {
+        "GET VNF instance": lambda: service.call("GET", path),
+        "GET page of 100": lambda: service.call("GET", INSTANCES),
+        "GET operation": lambda: service.call("GET", op_occ_path),
+        "GET VNF package": lambda: service.call("GET", package_path),
+        "POST create": lambda: instance_of(service, vnfd_id),
+    }
+
+
+class Table:
+    """Prints the cost of actions, per call."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        print(f"{'':20}{'statements':>11}{'transactions':>13}{'CPU ms':>8}")
+
+    def measure(self, name: str, act: Callable[[], Any], calls: int) -> None:
+        act_counts = []
+        for _ in range(calls):
+            self._counter.reset()
+            act()
+            act_counts.append(
+                (
+                    self._counter.statements,
+                    self._counter.transactions,
+                    (time.process_time() - self._counter.cpu) * 1000,
+                )
+            )
+        print(f"{name:20}{_middle(act_counts, 0):11.0f}", end="")
+        print(f"{_middle(act_counts, 1):13.0f}{_middle(act_counts, 2):8.2f}")
+        for place, count in self._counter.places.most_common():
+            if place:
+                print(f"    {count:4} {place}")
+
+
+def _middle(counts: Sequence[Sequence[float]], column: int) -> float:
+    return sorted(count[column] for count in counts)[len(counts) // 2]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--database", default="", help="default: SQLite")
+    parser.add_argument("--queue", default=rpc.EMBEDDED, help="URL")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--places", action="store_true")
+    parser.add_argument("--idle", type=float, metavar="SECONDS")
+    arguments = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        lcm.cluster(Path(folder)) as cluster,
+    ):
+        service = Service(
+            folder,
+            arguments.database,
+            arguments.queue,
+            places=arguments.places,
+        )
+        vim = kubeconfig.vim(kubeconfig.read(cluster), cluster.parent)
+        service.call("POST", "/v1.0/vims", lcm.vim_body(vim))
+        vnfd_id = str(uuid.uuid4())
+        made = service.call("POST", PACKAGES, {}).json
+        package_path = f"{PACKAGES}/{made['id']}"
+        csar = package.csar(vnfd_id, "bench", 1)
+        service.call("PUT", f"{package_path}/package_content", csar)
+        table = Table(service.counter)
+        acts = operations(service, vnfd_id)
+        for name, act in acts.items():
+            table.measure(name, act, 1)
+        for _ in range(100):
+            instance_of(service, vnfd_id)
+        for name, request in requests(service, vnfd_id, package_path).items():
+            request()
+            table.measure(name, request, arguments.rounds)
+        if arguments.idle:
+            table.measure("idle", lambda: time.sleep(arguments.idle), 1)
+        service.conductor.stop()
+
+
+if __name__ == "__main__":
+    main()
