@@ -30,7 +30,6 @@ from tacker_cnf import conf as configuration
 from tacker_cnf import rpc
 from tacker_cnf.cmd import compose
 from tacker_cnf.db import keys, schema
-from tools import kubeconfig
 
 CONF = """\
 [DEFAULT]
@@ -248,7 +247,7 @@ def main() -> None:
             arguments.queue,
             places=arguments.places,
         )
-        vim = kubeconfig.vim(kubeconfig.read(cluster), cluster.parent)
+        vim = lcm.kubeconfig.vim(lcm.kubeconfig.read(cluster), cluster.parent)
         service.call("POST", "/v1.0/vims", lcm.vim_body(vim))
         vnfd_id = str(uuid.uuid4())
         made = service.call("POST", PACKAGES, {}).json

@@ -6,20 +6,25 @@ An operation is timed from the POST to the first response with COMPLETED;
 the client polls every 10 ms, or every 100 ms when many VNFs run at once.
 
     .venv/bin/python bench/lcm.py [--pods 1 10 50] [--runs N] [--vnfs 20]
+
+By default the service is the sandbox's: one process with SQLite. With --database,
+it is an API server and conductors, each a process of its own.
+
+    ... --database postgresql+psycopg2://... --queue rabbit://... --conductors 2
 """
 
 import argparse
 import concurrent.futures
 import contextlib
 import json
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +33,40 @@ import package
 import urllib3
 import yaml
 
-SANDBOX = Path(__file__).parent.parent / "tools" / "sandbox.py"
+ROOT = Path(__file__).parent.parent
+SANDBOX = ROOT / "tools" / "sandbox.py"
+BIN = Path(sys.executable).parent
+sys.path.insert(0, str(ROOT))
+
+from tools import kubeconfig  # noqa: E402
+
 ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
-OPERATIONS = (
-    "instantiate",
-    "scale out",
-    "scale in",
-    "heal one VNFC",
-    "heal the whole",
-    "terminate",
-)
+#: operation -> the method of a subject
+OPERATIONS = {
+    "instantiate": "instantiate",
+    "scale out": "scale_out",
+    "scale in": "scale_in",
+    "heal one VNFC": "heal_one",
+    "heal the whole": "heal_all",
+    "terminate": "terminate",
+}
+CONF = """\
+[DEFAULT]
+state_path = {state}
+transport_url = {queue}
+default_log_levels = tacker_cnf=WARNING
+[database]
+connection = {database}
+[api]
+auth_strategy = noauth
+port = {port}
+[vims]
+allow_loopback = true
+[quotas]
+vnf_instances = -1
+operations = -1
+vnf_packages = -1
+"""
 
 
 class Product:
@@ -218,17 +247,9 @@ Times = dict[str, list[float]]
 def run_lifecycle(subject: Any, pods: int, times: Times) -> None:
     """Run the lifecycle of one VNF, and time each operation."""
     subject.prepare(pods)
-    acts = (
-        subject.instantiate,
-        subject.scale_out,
-        subject.scale_in,
-        subject.heal_one,
-        subject.heal_all,
-        subject.terminate,
-    )
-    for name, act in zip(OPERATIONS, acts, strict=True):
+    for name, task in OPERATIONS.items():
         start = time.perf_counter()
-        act(pods)
+        getattr(subject, task)(pods)
         times[name].append(time.perf_counter() - start)
 
 
@@ -261,26 +282,73 @@ def cluster(state: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def processes(state: Path) -> Iterator[tuple[str, str]]:
-    """Start the cluster and the service, each in its own process."""
-    with cluster(state) as kubeconfig:
-        service = subprocess.Popen(
-            [
-                sys.executable,
-                str(SANDBOX),
-                f"--state={state}",
-                "--port=0",
-                f"--kubeconfig={kubeconfig}",
-            ],
-            stdout=subprocess.DEVNULL,
-        )
+def sandbox(state: Path, kubeconfig_file: Path) -> Iterator[str]:
+    """Start the service in one process; yield the URL of its API."""
+    service = subprocess.Popen(
+        [
+            sys.executable,
+            str(SANDBOX),
+            f"--state={state}",
+            "--port=0",
+            f"--kubeconfig={kubeconfig_file}",
+        ],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(state / "sandbox.json")
+        yield json.loads((state / "sandbox.json").read_text())["api"]
+    finally:
+        service.terminate()
+        service.wait(60)
+
+
+@contextlib.contextmanager
+def servers(
+    state: Path, database: str, queue: str, conductors: int
+) -> Iterator[str]:
+    """Start an API server and conductors; yield the URL of the API."""
+    port = free_port()
+    conf = state / "bench.conf"
+    conf.write_text(
+        CONF.format(state=state, port=port, database=database, queue=queue)
+    )
+    option = f"--config-file={conf}"
+    for command in (("keys", "create"), ("db", "upgrade")):
+        manage = [BIN / "tacker-cnf-manage", option, *command]
+        subprocess.run(manage, check=True, stdout=subprocess.DEVNULL)
+    programs = ["api"] + ["conductor"] * conductors
+    running = [
+        subprocess.Popen([BIN / f"tacker-cnf-{program}", option])
+        for program in programs
+    ]
+    try:
+        wait_until_served(port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.wait(60)
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def wait_until_served(port: int) -> None:
+    until = time.monotonic() + 30
+    url = f"http://127.0.0.1:{port}/healthcheck"
+    while True:
         try:
-            wait_for(state / "sandbox.json")
-            facts = json.loads((state / "sandbox.json").read_text())
-            yield facts["api"], str(kubeconfig)
-        finally:
-            service.terminate()
-            service.wait(60)
+            if urllib3.request("GET", url, retries=False).status == 200:
+                return
+        except urllib3.exceptions.HTTPError:
+            pass
+        if time.monotonic() > until:
+            raise SystemExit("The API does not answer.")
+        time.sleep(0.05)
 
 
 def wait_for(path: Path) -> None:
@@ -305,17 +373,21 @@ def vim_body(vim: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def register(api: str, vim: Path, pool: urllib3.PoolManager) -> None:
+def register(
+    api: str, kubeconfig_file: Path, pool: urllib3.PoolManager
+) -> None:
     """Make the cluster the default VIM."""
-    body = vim_body(yaml.safe_load(vim.read_text()))
-    Product(api, pool).call("POST", "/v1.0/vims", body)
+    vim = kubeconfig.vim(
+        kubeconfig.read(kubeconfig_file), kubeconfig_file.parent
+    )
+    Product(api, pool).call("POST", "/v1.0/vims", vim_body(vim))
 
 
 def table(
     title: str,
     baseline: Times,
     product: Times,
-    operations: Sequence[str] = OPERATIONS,
+    operations: Iterable[str] = OPERATIONS,
 ) -> list[dict[str, Any]]:
     """Print medians, their difference and their ratio."""
     print(f"\n{title}")
@@ -343,63 +415,107 @@ def table(
 
 
 def run_concurrent(
-    count: int, pods: int, make: Callable[[], Any], times: Times
-) -> None:
-    """Run the lifecycles of several VNFs concurrently."""
-    barrier = threading.Barrier(count)
+    count: int, pods: int, make: Callable[[], Any]
+) -> dict[str, tuple[float, list[float]]]:
+    """Run an operation of several VNFs at once, then the next one.
 
-    def one() -> None:
-        subject = make()
-        subject.prepare(pods)
-        subject.prepare = lambda _: barrier.wait(60)
-        run_lifecycle(subject, pods, times)
-
+    :returns: operation -> seconds until all have ended, and of each
+    """
+    phases = {}
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
-        for done in [pool.submit(one) for _ in range(count)]:
-            done.result()
+        subjects = [make() for _ in range(count)]
+        for subject in subjects:
+            subject.prepare(pods)
+
+        def timed(act: Callable[[int], None]) -> float:
+            start = time.perf_counter()
+            act(pods)
+            return time.perf_counter() - start
+
+        for name, task in OPERATIONS.items():
+            start = time.perf_counter()
+            runs = [pool.submit(timed, getattr(s, task)) for s in subjects]
+            times = [run.result() for run in runs]
+            phases[name] = time.perf_counter() - start, times
+    return phases
+
+
+def concurrent_table(
+    count: int, make_baseline: Callable[[], Any], make: Callable[[], Any]
+) -> list[dict[str, Any]]:
+    """Print operations per second, and the longest by the mean time."""
+    baseline = run_concurrent(count, 1, make_baseline)
+    product = run_concurrent(count, 1, make)
+    print(f"\n{count} VNFs at once")
+    print(f"  {'operation':<16} {'baseline/s':>10} {'product/s':>10} max/mean")
+    rows = []
+    for name in OPERATIONS:
+        (low, _), (seconds, times) = baseline[name], product[name]
+        longest = max(times) / statistics.mean(times)
+        print(
+            f"  {name:<16} {count / low:10.1f} {count / seconds:10.1f} "
+            f"{longest:8.2f}"
+        )
+        rows.append(
+            {
+                "what": f"{count} VNFs at once",
+                "operation": name,
+                "baseline_per_s": count / low,
+                "product_per_s": count / seconds,
+                "longest": longest,
+            }
+        )
+    return rows
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pods", type=int, nargs="*", default=[1, 10, 50])
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--vnfs", type=int, default=20)
+    parser.add_argument("--vnfs", type=int, nargs="*", default=[20])
+    parser.add_argument("--database", help="URL; default: the sandbox's")
+    parser.add_argument("--queue", help="URL, with --database")
+    parser.add_argument("--conductors", type=int, default=2)
     parser.add_argument("--json", type=Path, help="write the figures there")
     arguments = parser.parse_args()
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        state = Path(folder)
-        with processes(state) as (api, kubeconfig):
-            pool = urllib3.PoolManager(maxsize=64)
-            register(api, state / "vim.yaml", pool)
+    with contextlib.ExitStack() as stack:
+        state = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        kubeconfig_file = stack.enter_context(cluster(state))
+        service = (
+            servers(
+                state,
+                arguments.database,
+                arguments.queue,
+                arguments.conductors,
+            )
+            if arguments.database
+            else sandbox(state, kubeconfig_file)
+        )
+        api = stack.enter_context(service)
+        pool = urllib3.PoolManager(maxsize=128)
+        register(api, kubeconfig_file, pool)
 
-            def product() -> Product:
-                return Product(api, pool)
+        def product() -> Product:
+            return Product(api, pool)
 
-            def one_of_many() -> Product:
-                # poll less often, or polling would be most of the load
-                return Product(api, pool, look_every=0.1)
+        def one_of_many() -> Product:
+            # poll less often, or polling would be most of the load
+            return Product(api, pool, look_every=0.1)
 
-            def baseline() -> Baseline:
-                return Baseline(kubeconfig)
+        def baseline() -> Baseline:
+            return Baseline(str(kubeconfig_file))
 
-            run_lifecycle(product(), 1, empty_times())  # connections, caches
-            run_lifecycle(baseline(), 1, empty_times())
-            for pods in arguments.pods:
-                product_times, baseline_times = empty_times(), empty_times()
-                for _ in range(arguments.runs):  # in turn, so drift hits both
-                    run_lifecycle(baseline(), pods, baseline_times)
-                    run_lifecycle(product(), pods, product_times)
-                rows += table(f"{pods} pods", baseline_times, product_times)
-            if arguments.vnfs:
-                product_times, baseline_times = empty_times(), empty_times()
-                run_concurrent(arguments.vnfs, 1, baseline, baseline_times)
-                run_concurrent(arguments.vnfs, 1, one_of_many, product_times)
-                rows += table(
-                    f"{arguments.vnfs} VNFs at once",
-                    baseline_times,
-                    product_times,
-                )
+        run_lifecycle(product(), 1, empty_times())  # connections, caches
+        run_lifecycle(baseline(), 1, empty_times())
+        for pods in arguments.pods:
+            product_times, baseline_times = empty_times(), empty_times()
+            for _ in range(arguments.runs):  # in turn, so drift hits both
+                run_lifecycle(baseline(), pods, baseline_times)
+                run_lifecycle(product(), pods, product_times)
+            rows += table(f"{pods} pods", baseline_times, product_times)
+        for count in arguments.vnfs:
+            rows += concurrent_table(count, baseline, one_of_many)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=2))
 

@@ -221,7 +221,7 @@ def run_changes(
     lives = -(-changes // (NOTIFICATIONS_PER_LIFE * at_once)) * at_once
     start = time.time()
     for _ in range(lives // at_once):
-        lcm.run_concurrent(at_once, 1, make, lcm.empty_times())
+        lcm.run_concurrent(at_once, 1, make)
     ended = time.time()
     want = lives * NOTIFICATIONS_PER_LIFE
     fast = [
@@ -260,9 +260,12 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, receivers() as url:
         state = Path(folder)
-        with lcm.processes(state) as (api, _):
+        with (
+            lcm.cluster(state) as kubeconfig,
+            lcm.sandbox(state, kubeconfig) as api,
+        ):
             pool = urllib3.PoolManager(maxsize=64)
-            lcm.register(api, state / "vim.yaml", pool)
+            lcm.register(api, kubeconfig, pool)
 
             def product() -> lcm.Product:
                 return lcm.Product(api, pool)
