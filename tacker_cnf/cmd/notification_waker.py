@@ -1,13 +1,19 @@
 """Wake the dispatchers when this process records an event."""
 
 import threading
+import time
+from typing import Final
 
 from tacker_cnf import rpc
 from tacker_cnf.db.session import Store
 
+#: seconds between two messages, each of which every conductor processes
+INTERVAL_S: Final = 0.2
+
 
 class NotificationWaker:
-    """Sends the conductors one message for all events since the last one.
+    """Sends the conductors one message for all events since the last one, the
+    first at once.
 
     No request waits for the broker. A message may be lost: dispatchers poll.
     """
@@ -24,3 +30,4 @@ class NotificationWaker:
         while self._pending.wait():
             self._pending.clear()
             self._conductors.notify()
+            time.sleep(INTERVAL_S)

@@ -806,8 +806,9 @@ def publish_progress(
     published = {
         op_occ_id: line for op_occ_id in owned if (line := progress(op_occ_id))
     }
-    for op_occ_id, line in published.items():
-        _update(session, (op_occ_id,), progress=line)
+    if published:
+        line_of = sa.case(published, value=Row.id)
+        _update(session, published, progress=line_of)
     return published
 
 
