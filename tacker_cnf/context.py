@@ -1,11 +1,21 @@
 """The context of a request: the client and the request id."""
 
 import dataclasses
+import os
+import re
+import uuid
 from collections.abc import Callable
 from typing import Any, Final
 
 from oslo_context import context
 
+#: header of requests and responses with the ID of a request
+REQUEST_ID_HEADER: Final = "X-Openstack-Request-Id"
+#: environment variable with the ID of the request that a script runs for
+REQUEST_ID_VARIABLE: Final = "TACKER_CNF_REQUEST_ID"
+_REQUEST_ID: Final = re.compile(
+    "req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
+)
 #: project and user of all requests with [api] auth_strategy = noauth
 NOAUTH: Final = "noauth"
 
@@ -36,6 +46,25 @@ class RequestContext(context.RequestContext):
         return Owner(self.project_id or "", self.user_id)
 
 
+def request_id_of(given: str | None) -> str:
+    """Return the ID of a request: the one that its client has sent, or a new
+    one if that is not ``req-`` and a UUID.
+    """
+    if given is not None and _REQUEST_ID.fullmatch(given):
+        return given
+    return f"req-{uuid.uuid4()}"
+
+
+def current_request_id() -> str | None:
+    """Return the ID of the request that this thread works for, or that this
+    process, a script's, was started for; None: there is none.
+    """
+    found = context.get_current()
+    if found is None:
+        return os.environ.get(REQUEST_ID_VARIABLE)
+    return found.request_id
+
+
 def of_environ(environ: dict[str, Any]) -> RequestContext:
     """Build the context that the authentication middleware put in the WSGI
     environ.
@@ -43,9 +72,10 @@ def of_environ(environ: dict[str, Any]) -> RequestContext:
     return RequestContext.from_environ(environ)
 
 
-def administrator() -> RequestContext:
+def administrator(request_id: str | None = None) -> RequestContext:
     """Build the context of a client that needs no token."""
     found = RequestContext(
+        request_id=request_id,
         is_admin=True,
         roles=["admin", "member", "reader"],
         project_id=NOAUTH,
@@ -56,5 +86,22 @@ def administrator() -> RequestContext:
 
 
 def of_project(project_id: str) -> RequestContext:
-    """Build the context of work that uses the rows of one project."""
-    return RequestContext(project_id=project_id)
+    """Build the context of work that uses the rows of one project; log lines
+    keep that of the thread.
+    """
+    return RequestContext(project_id=project_id, overwrite=False)
+
+
+def enter_request(
+    request_id: str | None,
+    project_id: str | None = None,
+    user_id: str | None = None,
+) -> None:
+    """Begin the work of this thread for a request: from now on, its log lines
+    and its requests to VIMs have this ID.
+
+    :param request_id: None: a new one, as the request is not known
+    """
+    RequestContext(
+        request_id=request_id, project_id=project_id, user_id=user_id
+    )

@@ -50,6 +50,16 @@ def open_transport(conf: cfg.ConfigOpts, url: str | None = None) -> Any:
     return messaging.get_rpc_transport(conf, url=url)
 
 
+def notifier(conf: cfg.ConfigOpts, url: str | None = None) -> Any:
+    """Return what sends notifications to other services, to the log by
+    default.
+    """
+    transport = messaging.get_notification_transport(conf, url=url)
+    conf.set_default("driver", ["log"], "oslo_messaging_notifications")
+    # one attempt: a request does not wait for the broker
+    return messaging.Notifier(transport, "tacker_cnf", retry=0)
+
+
 class ConductorClient:
     """Sends messages to conductors."""
 

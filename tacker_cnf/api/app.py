@@ -7,7 +7,7 @@ from typing import Any
 import pecan
 from oslo_config import cfg
 
-from tacker_cnf.api import http, middleware, openapi
+from tacker_cnf.api import http, middleware, openapi, request_log
 from tacker_cnf.api.middleware import Wsgi
 from tacker_cnf.api.package_subscriptions import PackageSubscriptions
 from tacker_cnf.api.routing import Methods, Routes
@@ -24,6 +24,7 @@ from tacker_cnf.api.vims import VimResource
 from tacker_cnf.api.vnf_instances import VnfInstances
 from tacker_cnf.api.vnf_lcm_op_occs import VnfLcmOpOccs
 from tacker_cnf.api.vnf_packages import VnfPackages
+from tacker_cnf.audit import AuditTrail
 from tacker_cnf.services.operations import OperationService
 from tacker_cnf.services.packages import PackageService
 from tacker_cnf.services.plans import PlanService
@@ -214,10 +215,11 @@ class Application(pecan.Pecan):  # type: ignore[misc]
         path.
         """
         segments = path[1:].rstrip("/").split("/")
-        found = self._routes.match(request.method, segments)
+        handler, variables, path = self._routes.match(request.method, segments)
+        request.environ[http.ROUTE] = path
         if api := request.environ[http.API]:
             http.check_version(api)
-        return found
+        return handler, variables
 
     def invoke_controller(
         self, handler: Callable[..., Any], segments: Any, *_: Any
@@ -226,9 +228,10 @@ class Application(pecan.Pecan):  # type: ignore[misc]
         handler(*segments)
 
 
-def build(conf: cfg.ConfigOpts, services: Services) -> Wsgi:
+def build(conf: cfg.ConfigOpts, services: Services, audit: AuditTrail) -> Wsgi:
     """Build the application."""
     app: Wsgi = Application(Routes(routes(services)))
     app = middleware.authenticate(app, conf)
-    # outermost, so that an error of any layer becomes problem+json
-    return middleware.handle_errors(app, conf)
+    # around all others, so that an error of any layer becomes problem+json
+    app = middleware.handle_errors(app, conf)
+    return request_log.record_requests(app, audit)

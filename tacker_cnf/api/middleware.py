@@ -2,7 +2,6 @@
 
 import io
 import re
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -96,7 +95,7 @@ def authenticate(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
     def anonymous(
         environ: Environ, start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        environ[http.CONTEXT] = context.administrator()
+        environ[http.CONTEXT] = context.administrator(environ[http.REQUEST_ID])
         environ[http.ENFORCER] = enforcer
         return app(environ, start_response)
 
@@ -127,8 +126,6 @@ def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
     def application(
         environ: Environ, start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        request_id = f"req-{uuid.uuid4()}"
-        environ["openstack.request_id"] = request_id
         environ[http.SETTINGS] = conf.api
         environ[http.ORIGINAL_ENVIRON] = dict(environ)
         # pecan would answer 404 where the standard requires 406, and read a
@@ -138,10 +135,7 @@ def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
         environ["wsgi.input"] = io.BytesIO()
         path = environ.get("PATH_INFO", "")
         api = environ[http.API] = api_of(path)
-        common_headers = [
-            ("X-Openstack-Request-Id", request_id),
-            *_api_headers(path, api),
-        ]
+        common_headers = _api_headers(path, api)
 
         def start_with_headers(
             status: str, headers: list[tuple[str, str]], *rest: Any
@@ -160,7 +154,9 @@ def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
             return app(environ, start_with_headers)
         except Exception as error:  # noqa: BLE001
             return _send_problem(
-                _translate_error(error), request_id, start_with_headers
+                _translate_error(error),
+                environ[http.REQUEST_ID],
+                start_with_headers,
             )
 
     return application

@@ -21,23 +21,26 @@ class Routes:
             node = self._root
             for segment in path.strip("/").split("/"):
                 node = node.setdefault(segment, {})
-            node[""] = methods
+            node[""] = path, methods
 
     def match(
         self, method: str, segments: Sequence[str]
-    ) -> tuple[Handler, list[str]]:
-        """Return the handler and the variable segments.
+    ) -> tuple[Handler, list[str], str]:
+        """Return the handler, the variable segments, and the path of the
+        table.
 
         :raises NotFound: no route has this path
         :raises MethodNotAllowed: the path does not have this method
         """
-        methods, variables = self._find(segments)
+        (path, methods), variables = self._find(segments)
         handler = methods.get(method)
         if handler is None:
             raise errors.MethodNotAllowed(method, methods)
-        return handler, variables
+        return handler, variables, path
 
-    def _find(self, segments: Sequence[str]) -> tuple[Methods, list[str]]:
+    def _find(
+        self, segments: Sequence[str]
+    ) -> tuple[tuple[str, Methods], list[str]]:
         node, variables = self._root, []
         for number, segment in enumerate(segments):
             if segment in node and segment not in {

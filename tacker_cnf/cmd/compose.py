@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from oslo_config import cfg
 
 from tacker_cnf import errors, rpc
+from tacker_cnf.audit import AuditTrail
 from tacker_cnf.catalogue.download_policy import DownloadPolicy
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.unpacked import PackageSource
@@ -38,6 +39,7 @@ class Parts:
     catalogue: Packages
     drivers: DriverRegistry
     transport: Any
+    audit: AuditTrail
     clock: Clock
 
 
@@ -69,6 +71,7 @@ def parts(
         catalogue=Packages(store, conf),
         drivers=DriverRegistry(conf),
         transport=rpc.open_transport(conf, queue),
+        audit=AuditTrail(conf, queue),
         clock=clock,
     )
 
@@ -159,6 +162,7 @@ def application(shared: Parts) -> "Wsgi":
                 PACKAGES, shared.store, tester, peer_slots
             ),
         ),
+        shared.audit,
     )
 
 
@@ -174,6 +178,7 @@ def conductor(shared: Parts, nfvo: Nfvo | None = None) -> "Conductor":
         shared.catalogue,
         shared.drivers,
         nfvo or nfvo_of(shared.conf),
+        shared.audit,
         shared.clock,
     )
 

@@ -21,7 +21,7 @@ from tacker_cnf.db.session import (
     first_line,
     transaction,
 )
-from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.runtime.lease import Lease
 from tacker_cnf.sol.vnf_lcm_op_occ import CancelModeType
@@ -35,6 +35,8 @@ DATABASE_RETRY_DELAY_S: Final = 0.5
 CLAIM_RETRIES: Final = 2
 #: seconds between two attempts to claim a locked row
 CLAIM_RETRY_S: Final = 0.1
+#: seconds between two lines in the log with the progress of an operation
+PROGRESS_LOG_INTERVAL_S: Final = 10.0
 #: a request is sent only if one third of the lease remains
 LEASE_MARGIN_DIVISOR: Final = 3
 
@@ -43,9 +45,17 @@ class Claim:
     """The claim of one operation: its lease, cancellation and progress.
 
     :param lease: seconds
+    :param op_occ_id: of the operation, for the log
     """
 
-    def __init__(self, lease: float, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self,
+        lease: float,
+        clock: Clock = SYSTEM_CLOCK,
+        op_occ_id: str | None = None,
+    ) -> None:
+        self._op_occ_id = op_occ_id
+        self._next_log = Deadline.within(PROGRESS_LOG_INTERVAL_S, clock)
         self._seconds = lease
         self._clock = clock
         self._lease = Lease.new(lease / LEASE_MARGIN_DIVISOR, clock)
@@ -93,11 +103,21 @@ class Claim:
     def enter_step(self, step: str) -> None:
         """Record that a step begins."""
         self._step = self.progress = self.last_progress = step
+        self._next_log = Deadline.within(PROGRESS_LOG_INTERVAL_S, self._clock)
 
     def report_progress(self, detail: str) -> None:
         """Record how far the step is."""
         line = f"{self._step}: {detail}"[: op_occs.MAX_PROGRESS_CHARS]
         self.progress = self.last_progress = line
+        if self._next_log.passed:
+            LOG.info(
+                "Step in progress: operation=%s progress=%s",
+                self._op_occ_id,
+                line,
+            )
+            self._next_log = Deadline.within(
+                PROGRESS_LOG_INTERVAL_S, self._clock
+            )
 
     def clear_progress(self) -> None:
         """Drop unpublished progress: the end of the step is recorded."""
@@ -153,7 +173,7 @@ class Claims:
 
         :raises RowsLocked: another transaction locks its row
         """
-        claim = Claim(self._lease, self._clock)
+        claim = Claim(self._lease, self._clock, op_occ_id)
         with self._lock:
             # before the claim, so that check_cancel() misses no cancel
             self._claims[op_occ_id] = claim

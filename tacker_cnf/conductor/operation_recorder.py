@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 from oslo_log import log
 
-from tacker_cnf import errors
+from tacker_cnf import audit, errors
+from tacker_cnf.audit import AuditTrail, Outcome
 from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.run import Run, modifications, resulting_instance
 from tacker_cnf.db import instances, op_occs, plans
@@ -24,6 +25,8 @@ from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
+from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 
 LOG = log.getLogger(__name__)
 
@@ -34,12 +37,17 @@ class OperationRecorder:
     """
 
     def __init__(
-        self, store: Store, claimed_op: ClaimedOperation, claim: Claim
+        self,
+        store: Store,
+        claimed_op: ClaimedOperation,
+        claim: Claim,
+        trail: AuditTrail,
     ) -> None:
         self._store = store
         self._claimed_op = claimed_op
         self._claim = claim
         self._recorded = claimed_op.recorded
+        self._trail = trail
         #: the latest checkpoint of the driver, as JSON values
         self.checkpoint = claimed_op.checkpoint
         #: the log before the output of the current script; None: not read
@@ -85,9 +93,22 @@ class OperationRecorder:
         result = Result(step=self._claimed_op.step, error=problem)
         self._claim.persist(lambda: self.record(Event.FAIL, result))
 
-    @transaction
     def record(self, event: Event, result: Result) -> bool:
         """Record an event; return whether the operation continues."""
+        state = self._record(event, result)
+        op_occ = self._claimed_op.op_occ
+        LOG.info(
+            "Event recorded: operation=%s state=%s event=%s",
+            op_occ.id,
+            state,
+            event,
+        )
+        if state not in states.ACTIVE:
+            self._trail.record("operation", _end_of(op_occ, state))
+        return state in states.ACTIVE
+
+    @transaction
+    def _record(self, event: Event, result: Result) -> S:
         now = datetime.datetime.now(datetime.UTC)
         number = self._recorded + 1
         with self._store.writer() as session:
@@ -96,13 +117,7 @@ class OperationRecorder:
             )
             self._claim.clear_progress()
         self._recorded = number
-        LOG.info(
-            "Event recorded: operation=%s state=%s event=%s",
-            self._claimed_op.op_occ.id,
-            state,
-            event,
-        )
-        return state in states.ACTIVE
+        return state
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Save a checkpoint of the driver, before it acts.
@@ -202,6 +217,27 @@ class OperationRecorder:
             op_occs.write_script_log(
                 session, self._claimed_op, self._log + text
             )
+
+
+def _end_of(op_occ: VnfLcmOpOcc, state: S) -> audit.Event:
+    """Build the event of the end of an attempt of an operation."""
+    is_requested_end = state == (
+        S.ROLLED_BACK
+        if op_occ.operation_state == S.ROLLING_BACK
+        else S.COMPLETED
+    )
+    return audit.Event(
+        action=f"update/{op_occ.operation.lower()}",
+        outcome=Outcome.SUCCESS if is_requested_end else Outcome.FAILURE,
+        initiator=audit.initiator(
+            op_occ.request_id, op_occ.project_id, op_occ.user_id
+        ),
+        target={
+            **audit.target("vnf_instances", op_occ.vnf_instance_id),
+            "vnf_lcm_op_occ_id": op_occ.id,
+        },
+        reason={"reasonType": "operationState", "reasonCode": state},
+    )
 
 
 def _result(

@@ -1,5 +1,6 @@
 """Runs the steps of an operation: a start, a retry or a rollback."""
 
+import time
 import traceback
 from typing import Final
 
@@ -57,7 +58,7 @@ class Runner:
             try:
                 self._claim.enter_step(step.name)
                 self._claim.cancel_token.check()
-                run = step.do(run)
+                run = _do(step, run)
             except errors.LeaseLost:
                 raise
             except Exception as error:  # noqa: BLE001
@@ -119,3 +120,17 @@ class Runner:
         return self._recorder.record_step(
             without_vims, event, next_step, found=run.result
         )
+
+
+def _do(step: Step, run: Run) -> Run:
+    """Run a step; log its begin and its end."""
+    op_occ_id, started = run.op_occ.id, time.monotonic()
+    LOG.info("Step started: operation=%s step=%s", op_occ_id, step.name)
+    result = step.do(run)
+    LOG.info(
+        "Step completed: operation=%s step=%s seconds=%.3f",
+        op_occ_id,
+        step.name,
+        time.monotonic() - started,
+    )
+    return result

@@ -10,7 +10,8 @@ import msgspec
 from oslo_config import cfg
 from oslo_log import log
 
-from tacker_cnf import errors, rpc
+from tacker_cnf import context, errors, rpc
+from tacker_cnf.audit import AuditTrail
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.conductor import recovery
@@ -82,6 +83,7 @@ class Conductor:
         catalogue: Packages,
         drivers: DriverRegistry,
         nfvo: Nfvo,
+        audit: AuditTrail,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._clock = clock
@@ -92,6 +94,7 @@ class Conductor:
         self._catalogue = catalogue
         self._vim_resolver = VimResolver(store, drivers)
         self._nfvo = nfvo
+        self._audit = audit
         self._best_effort = conf.nfvo.fallback_best_effort
         self.claims = Claims(store, self._conf.lease, clock)
         self.synchronizer = Synchronizer(
@@ -243,11 +246,15 @@ class Conductor:
                 self.synchronizer.refresh_watches(instance_id)
 
     def _execute(self, claimed_op: ClaimedOperation, claim: Claim) -> None:
+        op_occ = claimed_op.op_occ
+        context.enter_request(
+            op_occ.request_id, op_occ.project_id, op_occ.user_id
+        )
         recorder = self._recorder(claimed_op, claim)
         problem = recovery.takeover_problem(
             claimed_op, may_resume=self._conf.resume_infra
         )
-        if problem and claimed_op.op_occ.operation_state == S.STARTING:
+        if problem and op_occ.operation_state == S.STARTING:
             recorder.fail(problem)  # no step had run
             return
         try:
@@ -259,7 +266,7 @@ class Conductor:
             masker = _masker_of_request(claimed_op)
             LOG.warning(
                 "Operation preparation failed: operation=%s error=%s",
-                claimed_op.op_occ.id,
+                op_occ.id,
                 masker("".join(traceback.format_exception(error))),
             )
             recorder.fail(problem or masker.problem(error))
@@ -268,16 +275,19 @@ class Conductor:
             runner.record_abandoned(run, claimed_op.step, problem)
             return
         LOG.info(
-            "Operation started: operation=%s type=%s",
-            claimed_op.op_occ.id,
-            claimed_op.op_occ.operation,
+            "Operation started: operation=%s type=%s state=%s "
+            "vnf_instance_id=%s",
+            op_occ.id,
+            op_occ.operation,
+            op_occ.operation_state,
+            op_occ.vnf_instance_id,
         )
         runner.run(run, claimed_op.step if claimed_op.lost_owner else None)
 
     def _recorder(
         self, claimed_op: ClaimedOperation, claim: Claim
     ) -> OperationRecorder:
-        return OperationRecorder(self._store, claimed_op, claim)
+        return OperationRecorder(self._store, claimed_op, claim, self._audit)
 
     def _runner(
         self,

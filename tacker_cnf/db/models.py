@@ -400,6 +400,9 @@ class VnfLcmOpOcc(Owned, Base):
         SecretJson(InstanceChanges)
     )
     script_log: orm.Mapped[str | None] = orm.mapped_column(SecretJson(str))
+    #: the request that started, retried or rolled it back last; None: an
+    #: earlier release stored the operation
+    request_id: orm.Mapped[str | None] = orm.mapped_column(sa.String(40))
     #: the conductor that runs it, its fencing token, and the end of its lease
     #: in seconds since 1970
     owner: orm.Mapped[str | None] = orm.mapped_column(Name)

@@ -156,7 +156,6 @@ def add(
     vim_connections: Mapping[str, VimConnectionInfo],
     now: datetime.datetime,
     wakeup_timeout: float,
-    user_id: str | None = None,
 ) -> None:
     """Add a new operation, which waits for a conductor.
 
@@ -164,7 +163,6 @@ def add(
     :param now: start time, with microseconds
     :param wakeup_timeout: seconds after which the sweep finds it, because its
         wake-up message must have been lost
-    :param user_id: the user that requests it
     """
     values = {name: getattr(op_occ, name) for name in COLUMNS}
     values |= {"start_time": now, "state_entered_time": now}
@@ -173,7 +171,6 @@ def add(
             **values,
             vim_connections=dict(vim_connections),
             vim_group=vim_group.of_connections(vim_connections),
-            user_id=user_id,
             checkpoint={},
             fence=0,
             lease_until=epoch() + wakeup_timeout,
@@ -192,9 +189,7 @@ def get(
     :raises NotFound: the operation does not exist
     :raises Forbidden: the policy does not allow the client this operation
     """
-    query = sa.select(*COLUMNS.values(), Row.user_id).where(
-        Row.id == op_occ_id
-    )
+    query = sa.select(*COLUMNS.values()).where(Row.id == op_occ_id)
     row = session.execute(
         query.with_for_update() if lock else query
     ).one_or_none()
@@ -249,7 +244,6 @@ _VERSION: Final = (
 _SHOWN: Final = (
     sa.select(
         *COLUMNS.values(),
-        Row.user_id,
         models.VnfInstance.vnf_package_id,
         *_VERSION,
     )
@@ -557,9 +551,11 @@ def decide(
     now: datetime.datetime,
     wakeup_timeout: float,
     preconditions: Preconditions = NO_PRECONDITIONS,
+    request_id: str | None = None,
 ) -> VnfLcmOpOcc:
     """Record the decision of a client about a failed operation.
 
+    :param request_id: the request with the decision
     :raises NotFound: the operation does not exist
     :raises WrongState: the state does not allow it; another request may have
         changed it first
@@ -580,6 +576,7 @@ def decide(
             state_entered_time=now,
             step=None,  # no step of the new attempt has started
             progress=None,
+            request_id=request_id,
             owner=None,
             # the conductor of the failed attempt can write no more
             fence=Row.fence + 1,

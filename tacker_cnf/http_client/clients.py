@@ -17,6 +17,7 @@ import httpx
 import msgspec
 from oslo_config import cfg
 
+from tacker_cnf import context as request_context
 from tacker_cnf import errors
 from tacker_cnf.http_client import network_backend
 from tacker_cnf.http_client.exchange import (
@@ -94,6 +95,8 @@ class LimitedTransport(httpx.HTTPTransport):
         # requests for a token, which a flow of authentication builds
         request.extensions.setdefault("timeout", self._timeouts)
         request.headers["Accept-Encoding"] = "identity"
+        if request_id := request_context.current_request_id():
+            request.headers[request_context.REQUEST_ID_HEADER] = request_id
         with network_backend.scope(exchange):
             response = super().handle_request(request)
         try:

@@ -21,7 +21,7 @@ from urllib3.exceptions import (
     NewConnectionError,
 )
 
-from tacker_cnf import errors
+from tacker_cnf import context, errors
 from tacker_cnf.http_client.exchange import (
     Exchange,
     ExchangeLimits,
@@ -176,6 +176,13 @@ class HttpConnection(HTTPConnection):
             if self.sock is None:  # connecting takes time: do it before
                 self.connect()
             cancel_token.check_lease()
+        if request_id := context.current_request_id():
+            headers = dict(options.get("headers") or {})
+            headers[context.REQUEST_ID_HEADER] = request_id
+            if agent := headers.get("User-Agent"):
+                # the audit log of a cluster shows no other header
+                headers["User-Agent"] = f"{agent} {request_id}"
+            options["headers"] = headers
         super().request(method, *args, **options)
 
     def getresponse(self) -> Any:

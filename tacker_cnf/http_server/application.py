@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, Protocol
@@ -10,7 +11,7 @@ from typing import Final, Protocol
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.http_server import wsgi
+from tacker_cnf.http_server import access_log, wsgi
 from tacker_cnf.http_server.bodies import Body
 from tacker_cnf.http_server.limits import PIECE_BYTES, Limits, Pace
 from tacker_cnf.http_server.wsgi import (
@@ -76,12 +77,17 @@ class Application:
         if scope["type"] != "http":
             await send({"type": "websocket.close"})
             return
+        started = time.perf_counter()
         environ = wsgi.environ_of(scope)
         body = Body(environ, receive, self._limits)
         try:
             response = await self._respond(client, environ, body)
         except errors.VnfmError as error:
             response = wsgi.problem_response(error)
+            method, path = scope["method"], environ["PATH_INFO"]
+            access_log.write(
+                method, path, response.status, started, environ["REMOTE_ADDR"]
+            )
         try:
             await self._send(client, scope["method"], response, body, send)
         except TimeoutError:

@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from gunicorn.asgi.protocol import ASGIProtocol
 
-from tacker_cnf.http_server import wsgi
+from tacker_cnf.http_server import access_log, wsgi
 from tacker_cnf.http_server.application import Application
 from tacker_cnf.http_server.connections import Connections
 from tacker_cnf.http_server.limits import MAX_HEAD_BYTES, Limits
@@ -104,6 +105,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]
     def _send_error_response(
         self, status: int, message: str, extra_headers: Any = ()
     ) -> None:
+        address, *_ = self.transport.get_extra_info("peername") or ("",)
+        access_log.write("-", "-", status, time.perf_counter(), address)
         body = wsgi.problem_of(status, message)
         head = (
             f"HTTP/1.1 {status} {self._get_reason_phrase(status)}\r\n"

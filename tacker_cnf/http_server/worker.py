@@ -5,6 +5,7 @@ import os
 import signal
 from typing import Any
 
+from gunicorn import glogging
 from gunicorn.config import Config
 from gunicorn.workers import base
 
@@ -33,6 +34,16 @@ class Worker(base.Worker):  # type: ignore[misc]
         stop.set()
 
 
+class Logger(glogging.Logger):  # type: ignore[misc]
+    """Leaves the lines of gunicorn to the log of this service."""
+
+    def setup(self, cfg: Config) -> None:
+        """Configure no handler of its own."""
+        super().setup(cfg)
+        self.error_log.handlers.clear()
+        self.error_log.propagate = True
+
+
 def configuration(options: Any) -> Config:
     """Build gunicorn's configuration from [api]."""
     host = f"[{options.host}]" if ":" in options.host else options.host
@@ -41,6 +52,7 @@ def configuration(options: Any) -> Config:
         "bind": f"{host}:{options.port}",
         "workers": options.workers,
         "worker_class": Worker,
+        "logger_class": Logger,
         "proc_name": "tacker-cnf-api",
         # a stopped process (SIGSTOP) may continue
         "timeout": 0,

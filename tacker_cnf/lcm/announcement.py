@@ -62,6 +62,11 @@ class Announcement(SolType):
     op_occ: VnfLcmOpOcc | None = None
     package: PackageEvent | None = None
 
+    @property
+    def request_id(self) -> str | None:
+        """The request of its operation; None: it is not of an operation."""
+        return self.op_occ.request_id if self.op_occ else None
+
 
 def subject(instance: VnfInstance) -> Subject:
     """Return the attributes of an instance that filters match."""

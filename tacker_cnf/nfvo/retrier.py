@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from oslo_log import log
 
-from tacker_cnf import errors
+from tacker_cnf import context, errors
 from tacker_cnf.http_client.retry_after import retry_after
 from tacker_cnf.nfvo.client import NfvoResponse
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
@@ -100,7 +100,7 @@ def run_cancellable(
     future: Future[T] = Future()
     threading.Thread(
         target=_complete_future,
-        args=(future, act, cancel_token),
+        args=(future, act, cancel_token, context.current_request_id()),
         daemon=True,
     ).start()
     with cancel_token.on_cancel(future.cancel, gracefully=True):
@@ -108,8 +108,12 @@ def run_cancellable(
 
 
 def _complete_future(
-    future: "Future[T]", act: Callable[[], T], cancel_token: CancelToken
+    future: "Future[T]",
+    act: Callable[[], T],
+    cancel_token: CancelToken,
+    request_id: str | None,
 ) -> None:
+    context.enter_request(request_id)
     with (
         contextlib.suppress(InvalidStateError),  # cancelled: no waiter
         cancel_token.scope(),

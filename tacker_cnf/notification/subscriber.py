@@ -242,9 +242,11 @@ class Subscriber:
         queue.failures += 1
         LOG.log(
             log.WARNING if queue.failures == 1 else log.DEBUG,
-            "Notification delivery failed: subscription=%s event=%d error=%s",
+            "Notification delivery failed: subscription=%s event=%d "
+            "request_id=%s error=%s",
             self.id,
             delivery.event_id,
+            delivery.announcement.request_id,
             result.problem,
         )
         parked = await self._recorder.record_failed(delivery, result)

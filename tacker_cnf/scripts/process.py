@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from tacker_cnf import errors
+from tacker_cnf import context, errors
 from tacker_cnf.lcm.secret_masking import SecretMasker
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
@@ -207,4 +207,6 @@ def _environment(home: Path, lease: int | None) -> dict[str, str]:
     }
     if lease is not None:
         environment[LEASE_FD] = str(lease)
+    if request_id := context.current_request_id():
+        environment[context.REQUEST_ID_VARIABLE] = request_id
     return {**environment, "HOME": str(home), "TMPDIR": str(home)}

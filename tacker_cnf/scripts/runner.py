@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
@@ -156,7 +157,7 @@ def execute(
 
             try:
                 with cancel_token.on_cancel(child.terminate):
-                    code = child.execute(script.input, on_poll)
+                    code = _execute(child, script, on_poll)
             finally:
                 stderr = log.save()
             size.check(force=True)
@@ -173,6 +174,23 @@ def execute(
             None if output is None else script.failure_data(output),
         )
     return output
+
+
+def _execute(
+    child: ScriptProcess, script: ScriptRun[Any], on_poll: Callable[[], None]
+) -> int | None:
+    """Run a started script; log its begin and its end."""
+    fields = f"script={script.name} hook={script.operation}"
+    LOG.info("Script started: %s", fields)
+    started, code = time.monotonic(), None
+    try:
+        code = child.execute(script.input, on_poll)
+    finally:
+        seconds = time.monotonic() - started
+        LOG.info(
+            "Script ended: %s exit_code=%s seconds=%.3f", fields, code, seconds
+        )
+    return code
 
 
 def _workspace(

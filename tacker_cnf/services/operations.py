@@ -187,7 +187,7 @@ class OperationService:
     ) -> str:
         def reserve() -> str:
             stored, named = check()
-            op_occ = new_op_occ(stored.instance, op, request)
+            op_occ = new_op_occ(stored.instance, op, request, context)
             try:
                 self._store.write(
                     context,
@@ -197,7 +197,6 @@ class OperationService:
                     named,
                     preconditions,
                     OPERATIONS[op].next_vnfd_id(request, stored.instance),
-                    context.user_id,
                 )
             except (DuplicateEntry, errors.VnfmError):
                 # the response to an earlier commit may have been lost
@@ -383,7 +382,12 @@ class OperationService:
     ) -> None:
         def resume() -> str:
             waiting = self._store.write(
-                context, _resume, op_occ_id, event, preconditions
+                context,
+                _resume,
+                op_occ_id,
+                event,
+                preconditions,
+                context.request_id,
             )
             self._rpc.wake(*waiting)
             return op_occ_id
@@ -407,7 +411,12 @@ class OperationService:
 
         def fail() -> str:
             op_occ = self._store.write(
-                context, _decide, op_occ_id, Event.GIVE_UP, preconditions
+                context,
+                _decide,
+                op_occ_id,
+                Event.GIVE_UP,
+                preconditions,
+                context.request_id,
             )
             if op_occ.operation is not LcmOperationType.INSTANTIATE:
                 # without a broker, the next periodic synchronization does it
@@ -548,7 +557,6 @@ def _insert(
     named: NamedVims,
     preconditions: Preconditions,
     vnfd_id: str | None,
-    user_id: str | None,
 ) -> None:
     """Reserve an instance, and add an operation on it.
 
@@ -579,7 +587,6 @@ def _insert(
         named.connections,
         now,
         WAKEUP_TIMEOUT_S,
-        user_id,
     )
 
 
@@ -588,11 +595,18 @@ def _decide(
     op_occ_id: str,
     event: Event,
     preconditions: Preconditions,
+    request_id: str | None,
 ) -> VnfLcmOpOcc:
     now = datetime.datetime.now(datetime.UTC)
     idempotency.record(session, preconditions, op_occ_id)
     return op_occs.decide(
-        session, op_occ_id, event, now, WAKEUP_TIMEOUT_S, preconditions
+        session,
+        op_occ_id,
+        event,
+        now,
+        WAKEUP_TIMEOUT_S,
+        preconditions,
+        request_id,
     )
 
 
@@ -601,6 +615,7 @@ def _resume(
     op_occ_id: str,
     event: Event,
     preconditions: Preconditions,
+    request_id: str | None,
 ) -> WaitingOperation:
     """Record a decision by which an operation runs again.
 
@@ -608,7 +623,7 @@ def _resume(
     """
     waiting = op_occs.lock_waiting(session, op_occ_id)
     project_quotas = quotas.lock(session, waiting.project_id)
-    _decide(session, op_occ_id, event, preconditions)
+    _decide(session, op_occ_id, event, preconditions, request_id)
     quotas.check(session, project_quotas, Resource.OPERATIONS, is_counted=True)
     return waiting
 
@@ -646,9 +661,15 @@ def _shown(
 
 
 def new_op_occ(
-    instance: VnfInstance, op: LcmOperationType, request: SolType
+    instance: VnfInstance,
+    op: LcmOperationType,
+    request: SolType,
+    context: RequestContext | None = None,
 ) -> VnfLcmOpOcc:
-    """Return a new operation in its first state."""
+    """Return a new operation in its first state.
+
+    :param context: of the request that starts it; None: nothing will run
+    """
     now = datetime.datetime.now(datetime.UTC)
     return VnfLcmOpOcc(
         id=str(uuid.uuid4()),
@@ -657,6 +678,8 @@ def new_op_occ(
         start_time=now,
         vnf_instance_id=instance.id,
         project_id=instance.project_id,
+        user_id=context.user_id if context else None,
+        request_id=context.request_id if context else None,
         operation=op,
         is_automatic_invocation=False,
         operation_params=msgspec.to_builtins(request),

@@ -208,6 +208,11 @@ class VnfLcmOpOcc(SolType):
     script_log: str | None = None
     #: extension: the project of its VNF instance
     project_id: str = ""
+    #: extension: the user that started it
+    user_id: str | None = None
+    #: extension: the request that started it, or retried or rolled it back
+    #: last; log lines and requests to the VIM have the same ID
+    request_id: str | None = None
     links: VnfLcmOpOccLinks | None = msgspec.field(default=None, name="_links")
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ import webob
 from keystonemiddleware.opts import list_auth_token_opts
 from oslo_db import exception as db_errors
 
-from tacker_cnf.api import middleware
+from tacker_cnf.api import middleware, request_log
 from tacker_cnf.cmd import compose
 from tests.fixtures.cluster import CnfService
 from tests.fixtures.vnfm import FAKE_VIM, Response, Vnfm
@@ -44,7 +44,9 @@ class TestUpstreamErrors(testtools.TestCase):
 
     def request(self, app: Any) -> Response:
         vnfm = self.useFixture(Vnfm())
-        wrapped = middleware.handle_errors(app, vnfm.conf)
+        wrapped = request_log.record_requests(
+            middleware.handle_errors(app, vnfm.conf), vnfm.parts.audit
+        )
         request = webob.Request.blank("/vnflcm/v2/vnf_instances")
         return Response(request.get_response(wrapped))
 

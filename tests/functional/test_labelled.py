@@ -6,9 +6,10 @@ import socket
 from typing import Any
 
 import testtools
+from oslo_context.fixture import ClearRequestContext
 
 from tacker_cnf import conf as configuration
-from tacker_cnf import errors
+from tacker_cnf import context, errors
 from tacker_cnf.drivers.base import SearchTask
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -35,11 +36,14 @@ class ApiServer:
         self.deleted: list[str] = []
         #: User-Agent headers of the requests
         self.agents: set[str] = set()
+        #: X-Openstack-Request-Id headers of the requests
+        self.request_ids: set[str | None] = set()
         self._namespace = namespace
 
     def respond(self, request: ReceivedRequest) -> Response:
         path = request.path.split("?")[0]
         self.agents.add(request.headers["User-Agent"])
+        self.request_ids.add(request.headers.get("X-Openstack-Request-Id"))
         for (method, end), status in self.refused.items():
             if request.method == method and path.endswith(end):
                 return status, {}, b"{}"
@@ -88,6 +92,7 @@ def _resource(plural: str, kind: str) -> Any:
 class TestLabelSearch(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
+        self.useFixture(ClearRequestContext())
         receiver = self.useFixture(HttpReceiver())
         self.api = ApiServer("open")
         receiver.responder = self.api.respond
@@ -124,6 +129,16 @@ class TestLabelSearch(testtools.TestCase):
         self.clean()
         name = f"tacker_cnf ({socket.gethostname()}:{os.getpid()})"
         self.assertEqual({name}, self.api.agents)
+
+    def test_requests_for_an_operation_have_the_id_of_its_request(
+        self,
+    ) -> None:
+        request_id = "req-d9aa0b8e-5a2f-4d63-9c1c-1f6a0f6c4a11"
+        context.enter_request(request_id)
+        self.clean()
+        name = f"tacker_cnf ({socket.gethostname()}:{os.getpid()})"
+        self.assertEqual({f"{name} {request_id}"}, self.api.agents)
+        self.assertEqual({request_id}, self.api.request_ids)
 
     def test_a_discovery_that_got_503_is_repeated(self) -> None:
         self.api.refused["GET", "/apis/apps/v1"] = 503

@@ -37,7 +37,7 @@ HOP_BY_HOP_HEADERS = {
 #: prefix of the names of the service's processes
 SERVICE_PROCESS_PREFIX = "tacker-cnf-"
 #: the User-Agent of the service
-USER_AGENT_RE = re.compile(r"^tacker_cnf \(.*:(\d+)\)$")
+USER_AGENT_RE = re.compile(r"^tacker_cnf \(.*:(\d+)\)")
 READ_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 

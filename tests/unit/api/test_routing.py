@@ -35,8 +35,9 @@ class TestMatch(testtools.TestCase):
             ("GET", "v2/things", "GET short", []),
         ]
         for method, path, expected_name, variables in cases:
-            handler, found = ROUTES.match(method, path.split("/"))
+            handler, found, route = ROUTES.match(method, path.split("/"))
             self.assertEqual((expected_name, variables), (handler(), found))
+            self.assertEqual(found != [], "{" in route, route)
 
     def test_an_unknown_path_is_not_found(self) -> None:
         paths = [

@@ -24,6 +24,7 @@ class TestLockedOperation(OpOccTest):
             unused,
             DriverRegistry(conf),
             unused,
+            unused,
             SteppingClock(),
         )
         logged = self.useFixture(fixtures.FakeLogger(level=logging.INFO))

@@ -720,7 +720,8 @@ class TestProgress(OpOccTest):
         claims.publish()
         self.assertEqual(("GRANT",), self.row("progress"))
         claim.report_progress("asked")
-        OperationRecorder(self.store, work, claim).record(
+        unused: Any = None
+        OperationRecorder(self.store, work, claim, unused).record(
             Event.GRANTED, Result(step="PREAMBLE")
         )
         claims.publish()
