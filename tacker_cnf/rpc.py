@@ -25,6 +25,8 @@ from oslo_messaging._tracing import client as tracing  # noqa: E402
 LOG = log.getLogger(__name__)
 
 TOPIC: Final = "tacker_cnf_conductor"
+#: topic that no process listens to
+UNREAD_TOPIC: Final = "tacker_cnf_readiness"
 NAMESPACE: Final = "lcm"
 #: the client of an older minor version is understood
 VERSION: Final = "1.1"
@@ -70,6 +72,7 @@ class ConductorClient:
         # a request does not wait for the broker: the sweep needs no message
         self._client = messaging.get_rpc_client(transport, target, retry=0)
         self._fanout = self._client.prepare(fanout=True)
+        self._unread = self._client.prepare(fanout=True, topic=UNREAD_TOPIC)
 
     def wake(self, op_occ_id: str, project_id: str, vim_group: str) -> None:
         """Send the ID of a waiting operation, and the groups by which it
@@ -112,6 +115,14 @@ class ConductorClient:
             package_id=package_id,
             project_id=project_id,
         )
+
+    def check(self) -> None:
+        """Send a message that no process receives.
+
+        :raises Exception: the broker is unreachable; of any library that a
+            transport uses
+        """
+        self._unread.cast({}, "check")
 
     def sync(self, instance_id: str) -> None:
         """Send the ID of a VNF instance to synchronize to a conductor.

@@ -18,6 +18,7 @@ from tacker_cnf.api.v1.vnf_lcm_op_occs import VnfLcmOpOccsV1
 from tacker_cnf.api.versions import (
     ApiVersions,
     Healthcheck,
+    HealthProbes,
     PackageApiVersions,
 )
 from tacker_cnf.api.vims import VimResource
@@ -28,6 +29,7 @@ from tacker_cnf.audit import AuditTrail
 from tacker_cnf.services.operations import OperationService
 from tacker_cnf.services.packages import PackageService
 from tacker_cnf.services.plans import PlanService
+from tacker_cnf.services.readiness import Readiness
 from tacker_cnf.services.subscriptions import (
     LifecycleSubscriptionService,
     PackageSubscriptionService,
@@ -48,6 +50,7 @@ class Services:
     vims: VimService
     subscriptions: LifecycleSubscriptionService
     package_subscriptions: PackageSubscriptionService
+    readiness: Readiness
 
 
 def lcm_routes(services: Services) -> Mapping[str, Methods]:
@@ -158,6 +161,7 @@ def other_routes(services: Services) -> Mapping[str, Methods]:
     vim = VimResource(services.vims)
     version, package_version = ApiVersions(), PackageApiVersions()
     health = Healthcheck(services.operations)
+    probes = HealthProbes(services.readiness)
     vims: Methods = {"GET": vim.get_all, "POST": vim.post}
     return {
         "/vnflcm/api_versions": {"GET": version.get_all},
@@ -174,6 +178,8 @@ def other_routes(services: Services) -> Mapping[str, Methods]:
             "DELETE": vim.delete,
         },
         "/healthcheck": {"GET": health.get},
+        "/healthz": {"GET": probes.get_health},
+        "/readyz": {"GET": probes.get_readiness},
     }
 
 

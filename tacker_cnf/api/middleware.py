@@ -23,7 +23,8 @@ ROOTS: Final[Mapping[str, Api]] = {
     **{api.root: api for api in Api},
     SHORT_ROOT: Api.LCM_V2,
 }
-HEALTHCHECK: Final = "/healthcheck"
+#: paths that show whether this server works
+PROBES: Final = frozenset({"/healthcheck", "/healthz", "/readyz"})
 _CONTENT: Final = re.compile(
     "/vnfpkgm/v[12]/vnf_packages/[^/]+/package_content/*"
 )
@@ -34,7 +35,7 @@ VERSION_LISTS: Final[Mapping[str, Api]] = {
     for path in (api.prefix, api.root)
 }
 #: paths that need no token
-PUBLIC: Final = frozenset({HEALTHCHECK, "/openapi.json", *VERSION_LISTS})
+PUBLIC: Final = frozenset({*PROBES, "/openapi.json", *VERSION_LISTS})
 #: APIs without ranges
 WITHOUT_RANGES: Final = frozenset({Api.LCM_V1, Api.LCM_V2})
 
@@ -63,7 +64,7 @@ def is_public(path: str) -> bool:
 
 def is_probe(path: str) -> bool:
     """Check whether a path shows whether this server works."""
-    return path.rstrip("/") == HEALTHCHECK
+    return path.rstrip("/") in PROBES
 
 
 def is_upload(method: str, path: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from oslo_log import log
 
-from tacker_cnf import audit, context
+from tacker_cnf import audit, context, metrics
 from tacker_cnf.api import http, middleware
 from tacker_cnf.api.middleware import Environ, Wsgi
 from tacker_cnf.api.routing import PATH_SEGMENT
@@ -71,6 +71,7 @@ def _record(
 ) -> None:
     method, path = environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")
     is_routine = middleware.is_probe(path) and response.status == 200
+    _count(method, environ.get(http.ROUTE), response.status, started)
     access_log.write(
         method,
         path,
@@ -81,6 +82,20 @@ def _record(
     )
     if method in ACTIONS and "dry_run=true" not in environ["QUERY_STRING"]:
         trail.record("request", _event(environ, response))
+
+
+def _count(
+    method: str, route: str | None, status: int, started: float
+) -> None:
+    """Count a request by its route; paths and methods that do not exist would
+    be any number of series.
+    """
+    if route is None:
+        method = route = "unmatched"
+    metrics.REQUESTS.inc(method, route, str(status))
+    metrics.REQUEST_SECONDS.observe(
+        time.perf_counter() - started, method, route
+    )
 
 
 def _event(environ: Environ, response: _Response) -> Event:

@@ -1,7 +1,8 @@
-"""The versions of the API (SOL013 9.3), and the health check."""
+"""The versions of the API (SOL013 9.3), and the health checks."""
 
 from tacker_cnf.api import http
 from tacker_cnf.services.operations import NONE_ALIVE, OperationService
+from tacker_cnf.services.readiness import Readiness
 from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ApiVersion, ApiVersionInformation
@@ -82,3 +83,35 @@ class Healthcheck:
         alive = self._operations.count_conductors(http.caller())
         detail = None if alive else NONE_ALIVE
         return Health(status="ok", conductors=alive, detail=detail)
+
+
+class Probe(SolType):
+    """The result of a probe."""
+
+    status: str
+
+
+class HealthProbes:
+    """/healthz: 200 while this process works; /readyz: 200 while all that it
+    needs works too.
+    """
+
+    def __init__(self, readiness: Readiness) -> None:
+        self._readiness = readiness
+
+    @http.endpoint(200)
+    def get_health(self) -> Probe:
+        """Check whether the process answers. It uses nothing else: a restart
+        would help neither a database nor a broker.
+        """
+        return Probe(status="ok")
+
+    @http.endpoint(200)
+    def get_readiness(self) -> Probe:
+        """Check whether database, schema, broker and conductors work.
+
+        503 with the names of those that do not. The result is up to a
+        second old.
+        """
+        self._readiness.check()
+        return Probe(status="ready")

@@ -1,8 +1,11 @@
 """tacker-cnf-api: the API, served by processes of gunicorn."""
 
 import ipaddress
+import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 import gunicorn.app.base
 from oslo_config import cfg
@@ -12,12 +15,14 @@ from tacker_cnf import conf as configuration
 from tacker_cnf import rpc
 from tacker_cnf.api import authentication, middleware
 from tacker_cnf.api.middleware import Wsgi
-from tacker_cnf.cmd import compose, start
+from tacker_cnf.cmd import compose, metrics_server, start
 from tacker_cnf.cmd.notification_waker import NotificationWaker
+from tacker_cnf.conf.opts import VERSION
 from tacker_cnf.http_server import tls, worker
 from tacker_cnf.http_server.application import Routes
 from tacker_cnf.http_server.limits import Limits
 from tacker_cnf.http_server.server import Server
+from tacker_cnf.metrics import API_METRICS, Registry
 
 LOG = log.getLogger(__name__)
 
@@ -25,16 +30,44 @@ LOG = log.getLogger(__name__)
 class ApiServer(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
     """gunicorn with the configuration of this service instead of its own."""
 
-    def __init__(self, conf: cfg.ConfigOpts) -> None:
+    def __init__(
+        self, conf: cfg.ConfigOpts, shared_metrics: "SharedMetrics | None"
+    ) -> None:
         self._conf = conf
+        self._metrics = shared_metrics
         super().__init__()
 
     def load_config(self) -> None:
         self.cfg = worker.configuration(self._conf.api)
+        if self._metrics:
+            self.cfg.set("on_exit", self._metrics.remove)
 
     def load(self) -> Server:
         """Build the server of a worker."""
+        if self._metrics:
+            self._metrics.start(self._conf)
         return server(self._conf, _application(self._conf))
+
+
+class SharedMetrics:
+    """The metrics of all workers, which each of them can serve: they accept
+    connections at the same socket, and count in the same directory.
+
+    :raises OSError: the port is in use
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts, port: int) -> None:
+        self._listener = metrics_server.listen(conf, port)
+        self._directory = Path(tempfile.mkdtemp(prefix="tacker-cnf-metrics-"))
+
+    def start(self, conf: cfg.ConfigOpts) -> None:
+        """Count and serve in this worker."""
+        registry = Registry(API_METRICS, VERSION, self._directory)
+        metrics_server.start(conf, self._listener, registry)
+
+    def remove(self, _server: object) -> None:
+        """Delete the values, when the last worker has ended."""
+        shutil.rmtree(self._directory, ignore_errors=True)
 
 
 def server(conf: cfg.ConfigOpts, app: Wsgi) -> Server:
@@ -75,7 +108,8 @@ def serve(conf: cfg.ConfigOpts) -> None:
     shared = compose.parts(conf)
     start.check_schema(shared.store)
     shared.store.close()
-    ApiServer(conf).run()
+    port = conf.metrics.api_port
+    ApiServer(conf, None if port is None else SharedMetrics(conf, port)).run()
 
 
 def _warn_of_plain_http(conf: cfg.ConfigOpts) -> None:

@@ -99,7 +99,7 @@ def application(shared: Parts) -> "Wsgi":
     from tacker_cnf.api import app
     from tacker_cnf.db.subscription_types import LIFECYCLE, PACKAGES
     from tacker_cnf.notification.webhook_client import CallbackTester
-    from tacker_cnf.services import slots
+    from tacker_cnf.services import readiness, slots
     from tacker_cnf.services.operations import OperationService
     from tacker_cnf.services.packages import PackageService
     from tacker_cnf.services.plans import PlanService
@@ -160,6 +160,9 @@ def application(shared: Parts) -> "Wsgi":
             ),
             package_subscriptions=SubscriptionService(
                 PACKAGES, shared.store, tester, peer_slots
+            ),
+            readiness=readiness.of_service(
+                shared.store, conductors, shared.clock
             ),
         ),
         shared.audit,

@@ -10,6 +10,7 @@ from typing import Final
 
 from oslo_log import log
 
+from tacker_cnf import errors
 from tacker_cnf.db.session import Store
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 
@@ -53,6 +54,14 @@ class DispatcherSupervisor:
         """Start the dispatcher and its supervision."""
         self._thread.start()
         self._store.listeners.append(self.wake)
+
+    def check(self) -> None:
+        """Check that the dispatcher runs.
+
+        :raises Unavailable: it does not
+        """
+        if self._process is None or self._process.returncode is not None:
+            raise errors.Unavailable("The dispatcher does not run.")
 
     def wake(self) -> None:
         """Wake the dispatcher because of new events; thread-safe."""

@@ -1,13 +1,14 @@
 """Records the progress of one operation in the database."""
 
 import datetime
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from oslo_log import log
 
-from tacker_cnf import audit, errors
+from tacker_cnf import audit, errors, metrics
 from tacker_cnf.audit import AuditTrail, Outcome
 from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.run import Run, modifications, resulting_instance
@@ -48,6 +49,8 @@ class OperationRecorder:
         self._claim = claim
         self._recorded = claimed_op.recorded
         self._trail = trail
+        self._state = claimed_op.op_occ.operation_state
+        self._started = time.monotonic()
         #: the latest checkpoint of the driver, as JSON values
         self.checkpoint = claimed_op.checkpoint
         #: the log before the output of the current script; None: not read
@@ -103,9 +106,26 @@ class OperationRecorder:
             state,
             event,
         )
+        self._count(state)
         if state not in states.ACTIVE:
             self._trail.record("operation", _end_of(op_occ, state))
         return state in states.ACTIVE
+
+    def _count(self, state: S) -> None:
+        """Count an operation that has entered another state."""
+        if state == self._state:
+            return
+        self._state = state
+        connections = self._claimed_op.vim_connections.values()
+        labels = (
+            self._claimed_op.op_occ.operation,
+            state,
+            metrics.vim_label([c.vim_id for c in connections]),
+        )
+        metrics.OPERATIONS.inc(*labels)
+        if state not in states.ACTIVE:
+            seconds = time.monotonic() - self._started
+            metrics.OPERATION_SECONDS.observe(seconds, *labels)
 
     @transaction
     def _record(self, event: Event, result: Result) -> S:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from oslo_log import log
 
-from tacker_cnf import errors
+from tacker_cnf import errors, metrics
 from tacker_cnf.conductor import steps
 from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.management_scripts import ManagementScripts
@@ -123,14 +123,20 @@ class Runner:
 
 
 def _do(step: Step, run: Run) -> Run:
-    """Run a step; log its begin and its end."""
+    """Run a step; log and count its begin and its end."""
     op_occ_id, started = run.op_occ.id, time.monotonic()
     LOG.info("Step started: operation=%s step=%s", op_occ_id, step.name)
-    result = step.do(run)
+    outcome = "failed"
+    try:
+        result = step.do(run)
+        outcome = "completed"
+    finally:
+        seconds = time.monotonic() - started
+        metrics.STEP_SECONDS.observe(seconds, step.name, outcome)
     LOG.info(
         "Step completed: operation=%s step=%s seconds=%.3f",
         op_occ_id,
         step.name,
-        time.monotonic() - started,
+        seconds,
     )
     return result

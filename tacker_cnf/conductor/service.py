@@ -10,7 +10,7 @@ import msgspec
 from oslo_config import cfg
 from oslo_log import log
 
-from tacker_cnf import context, errors, rpc
+from tacker_cnf import context, errors, metrics, rpc
 from tacker_cnf.audit import AuditTrail
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.uploads import Uploads
@@ -220,6 +220,7 @@ class Conductor:
             if claimed:
                 self._execute(*claimed)
         except errors.LeaseLost:
+            metrics.LEASES_LOST.inc()
             LOG.warning("Lease lost: operation=%s", op_occ_id)
             if claimed:
                 # a request of it may have been in flight

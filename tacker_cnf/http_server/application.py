@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, Protocol
@@ -48,7 +49,8 @@ class Routes:
 
     #: method, path -> whether the body is a large file
     is_upload: Callable[[str, str], bool]
-    #: path -> whether it has to answer while all threads are in use
+    #: path -> whether it has to answer while all threads are in use, those of
+    #: other such paths too; there are few
     is_probe: Callable[[str], bool]
 
 
@@ -67,7 +69,9 @@ class Application:
         self._routes = routes
         self._requests = ThreadPoolExecutor(limits.threads, "request")
         self._uploads = ThreadPoolExecutor(limits.uploads, "upload")
-        self._probes = ThreadPoolExecutor(1, "probe")
+        self._probes: dict[str, ThreadPoolExecutor] = defaultdict(
+            lambda: ThreadPoolExecutor(1, "probe")
+        )
         self._upload_slots = asyncio.Semaphore(limits.uploads)
 
     async def __call__(
@@ -111,8 +115,9 @@ class Application:
         if self._routes.is_upload(environ["REQUEST_METHOD"], path):
             return await self._upload(client, environ, body)
         environ["wsgi.input"] = await body.buffer()
-        is_probe = self._routes.is_probe(path)
-        pool = self._probes if is_probe else self._requests
+        pool = self._requests
+        if self._routes.is_probe(path):
+            pool = self._probes[path.rstrip("/")]
         with client.hold():
             return await _result(pool.submit(wsgi.call, self._app, environ))
 

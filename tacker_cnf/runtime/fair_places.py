@@ -53,6 +53,11 @@ class FairPlaces:
         self._lines: dict[tuple[int, str], dict[Groups, None]] = {}
         self._lock = threading.Lock()
 
+    @property
+    def free(self) -> int:
+        """The number of free places."""
+        return self._free
+
     def request(self, request: Request, *, first: bool = False) -> None:
         """Request a place; it is granted at once, or later.
 

@@ -54,6 +54,11 @@ class WorkQueue:
         with self._changed:
             return key in self._waiting or key in self._busy
 
+    @property
+    def free_workers(self) -> int:
+        """The number of workers that could process another key."""
+        return self._workers.free
+
     def put(self, key: str, *groups: str) -> None:
         """Add a key, unless it is waiting already or the queue is closed.
 

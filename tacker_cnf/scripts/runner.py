@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from oslo_log import log
 
-from tacker_cnf import errors
+from tacker_cnf import errors, metrics
 from tacker_cnf.lcm import secret_masking
 from tacker_cnf.lcm.secret_masking import SecretMasker
 from tacker_cnf.lcm.shown_names import ShownNames
@@ -187,6 +187,10 @@ def _execute(
         code = child.execute(script.input, on_poll)
     finally:
         seconds = time.monotonic() - started
+        outcome = "failed" if code else "succeeded"
+        if code is None:
+            outcome = "interrupted"
+        metrics.SCRIPT_SECONDS.observe(seconds, outcome)
         LOG.info(
             "Script ended: %s exit_code=%s seconds=%.3f", fields, code, seconds
         )
