@@ -1,0 +1,243 @@
+"""One request followed through the logs, the audit trail, the VIM and the
+metrics, which a real Prometheus reads.
+"""
+
+import json
+import re
+import socket
+import textwrap
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import fixtures
+import testtools
+from kubernetes_sandbox.authentication import Authenticator
+
+from tests.fixtures.vnfm import Csar
+from tests.functional.test_scripts import (
+    FLAVOUR,
+    SCRIPT,
+    flavour_with_scripts,
+)
+from tests.services import prometheus
+from tests.services.backends import POSTGRESQL
+from tests.services.client import INSTANCES, OP_OCCS, instantiation
+from tests.services.cluster import Cluster
+from tests.services.deployment import Deployment, Program
+from tests.services.prometheus import Prometheus, promtool
+
+HEADER: Final = "X-Openstack-Request-Id"
+METRICS_PORT: Final = re.compile(
+    r"Metrics served: address=127.0.0.1 port=(\d+)"
+)
+DASHBOARD: Final = Path(__file__).parents[2] / "etc/grafana/tacker_cnf.json"
+SMALL: Final = "configmap secret deployment"
+HOOKS: Final = """\
+    import os
+    import sys
+    from tacker_cnf.mgmt_drivers.base import MgmtDriver
+
+    class Driver(MgmtDriver):
+        def instantiate_end(self, script_input):
+            print("runs for", os.environ["TACKER_CNF_REQUEST_ID"], file=sys.stderr)
+            if script_input.vnf_instance.vnf_instance_name == "unlucky":
+                raise RuntimeError("no luck")
+
+    Driver.main()
+"""
+
+
+def new_id() -> str:
+    return f"req-{uuid.uuid4()}"
+
+
+class MonitoringCase(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.deployment = self.useFixture(
+            Deployment(
+                self,
+                POSTGRESQL,
+                DEFAULT={"use_json": True},
+                api={"auth_strategy": "noauth", "port": 0, "workers": 2},
+                metrics={
+                    "api_port": 0,
+                    "conductor_port": 0,
+                    "vim_check_interval": 0.5,
+                },
+            )
+        )
+
+    def port(self, program: Program) -> int:
+        return int(program.wait_for_output(METRICS_PORT))
+
+
+class TestStory(MonitoringCase):
+    def setUp(self) -> None:
+        super().setUp()
+        prometheus.require(self)
+        self.record_vim_requests()
+        self.api = self.deployment.api()
+        self.client = self.api.client
+        self.cluster = self.useFixture(Cluster())
+        self.client.register(self.cluster.vim)
+        # it reads the VIMs when it starts
+        self.conductor = self.deployment.conductor()
+        hooks = flavour_with_scripts("instantiate_end")
+        files = {SCRIPT: textwrap.dedent(HOOKS), FLAVOUR: hooks}
+        csar = self.useFixture(Csar(files=files))
+        self.vnfd_id = csar.vnfd_id
+        self.client.onboard(csar.read())
+        ports = [self.port(p) for p in (self.api, self.conductor)]
+        self.targets = [f"127.0.0.1:{port}" for port in ports]
+        self.prometheus = self.useFixture(Prometheus(self, self.targets))
+
+    def record_vim_requests(self) -> None:
+        #: X-Openstack-Request-Id of requests to the cluster -> User-Agent
+        self.seen: dict[str, str] = {}
+        identify = Authenticator.identify
+
+        def record(
+            authenticator: Any, headers: Mapping[str, str], certificate: Any
+        ) -> Any:
+            if request_id := headers.get(HEADER):
+                self.seen[request_id] = headers["User-Agent"]
+            return identify(authenticator, headers, certificate)
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "kubernetes_sandbox.authentication.Authenticator.identify",
+                record,
+            )
+        )
+
+    def instantiate(self, name: str, request_id: str) -> Any:
+        """Instantiate a VNF; return the operation at its end."""
+        created = self.client.call(
+            "POST",
+            INSTANCES,
+            {"vnfdId": self.vnfd_id, "vnfInstanceName": name},
+        )
+        path = f"{INSTANCES}/{created.json['id']}/instantiate"
+        namespace = self.cluster.add_namespace(name)
+        return self.finish(path, request_id, instantiation(SMALL, namespace))
+
+    def finish(self, path: str, request_id: str, body: Any = None) -> Any:
+        headers = {HEADER: request_id}
+        response = self.client.call("POST", path, body, headers=headers)
+        self.assertEqual(202, response.status, response.content.decode())
+        self.assertEqual(request_id, response.headers[HEADER])
+        location = response.headers.get("Location", path.rpartition("/")[0])
+        return self.client.wait_operation(location.rpartition("/")[2])
+
+    def lines(self, program: Program) -> Iterator[Any]:
+        """Return the lines of a log, each of which is JSON."""
+        for line in program.output.splitlines():
+            yield json.loads(line)
+
+    def messages(self, program: Program, request_id: str) -> str:
+        return "\n".join(
+            line["message"]
+            for line in self.lines(program)
+            if line["context"].get("request_id") == request_id
+        )
+
+    def outcomes(self, program: Program, request_id: str) -> list[str]:
+        """Return the outcomes in the audit trail."""
+        events = [
+            json.loads(line["message"])["payload"]
+            for line in self.lines(program)
+            if ".audit." in line["name"]
+        ]
+        return [
+            event["outcome"]
+            for event in events
+            if event["initiator"]["request_id"] == request_id
+        ]
+
+    def count(self, state: str) -> float:
+        """Return how many instantiations have entered a state."""
+        self.prometheus.wait_scraped()
+        selector = f'operation="INSTANTIATE",state="{state}",vim!=""'
+        found = self.prometheus.query(
+            f"sum(tacker_cnf_operations_total{{{selector}}})"
+        )
+        return float(found[0]["value"][1]) if found else 0.0
+
+    def test_one_id_leads_through_logs_audit_vim_and_metrics(self) -> None:
+        first, second, third = new_id(), new_id(), new_id()
+        done = self.instantiate("lucky", first)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        failed = self.instantiate("unlucky", second)
+        self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
+        path = f"{OP_OCCS}/{failed['id']}"
+        ended = self.finish(f"{path}/rollback", third)
+        self.assertEqual("ROLLED_BACK", ended["operationState"], ended)
+
+        self.check_logs(first, second, third)
+        self.assertIn(f"runs for {first}", done["scriptLog"])
+        self.assertIn(f"runs for {second}", failed["scriptLog"])
+        self.assertEqual(third, ended["requestId"])
+        for request_id in (first, second, third):
+            self.assertTrue(self.seen[request_id].endswith(request_id))
+        self.assertEqual(["success"], self.outcomes(self.api, first))
+        self.assertEqual(["success"], self.outcomes(self.conductor, first))
+        self.assertEqual(["failure"], self.outcomes(self.conductor, second))
+        self.assertEqual(["success"], self.outcomes(self.conductor, third))
+        for state, count in (
+            ("COMPLETED", 1),
+            ("FAILED_TEMP", 1),
+            ("ROLLED_BACK", 1),
+            ("PROCESSING", 2),
+        ):
+            self.assertEqual(count, self.count(state), state)
+        self.check_prometheus()
+
+    def check_logs(self, first: str, second: str, third: str) -> None:
+        self.assertRegex(
+            self.messages(self.api, first),
+            "Request: method=POST path=.*/instantiate status=202",
+        )
+        completed = self.messages(self.conductor, first)
+        for step in ("GRANT", "INFRA", "POSTAMBLE"):
+            self.assertIn(f"step={step}", completed)
+        self.assertIn("Script ended: script=Scripts/hooks.py", completed)
+        self.assertIn("state=COMPLETED", completed)
+        self.assertIn(
+            "no luck", self.messages(self.conductor, second), "the cause"
+        )
+        self.assertIn("step=RESTORE", self.messages(self.conductor, third))
+
+    def check_prometheus(self) -> None:
+        """Check the dashboard, the alert rules and what they refer to."""
+        for target in self.targets:
+            promtool("check", "metrics", stdin=read(target))
+        promtool("check", "rules", str(prometheus.RULES))
+        panels = json.loads(DASHBOARD.read_text())["panels"]
+        expressions = [t["expr"] for p in panels for t in p["targets"]]
+        for expression in expressions:
+            self.prometheus.query(expression)
+        alerts = self.prometheus.alerts()
+        for alert in alerts:
+            self.assertEqual("ok", alert["health"], alert)
+        expressions += [alert["query"] for alert in alerts]
+        used = set(re.findall(r"\btacker_cnf_\w+", "\n".join(expressions)))
+        self.assertEqual(
+            [], [name for name in used if not self.prometheus.query(name)]
+        )
+        down = [a["name"] for a in alerts if a["state"] != "inactive"]
+        self.assertEqual([], down)
+
+
+def read(target: str) -> bytes:
+    """Read /metrics, as a scraper does."""
+    host, _, port = target.partition(":")
+    with socket.create_connection((host, int(port)), 30) as connection:
+        connection.sendall(
+            b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            b"Connection: close\r\n\r\n"
+        )
+        with connection.makefile("rb") as file:
+            return file.read().partition(b"\r\n\r\n")[2]
