@@ -3,18 +3,24 @@ metrics, which a real Prometheus reads.
 """
 
 import json
+import os
 import re
-import socket
+import signal
 import textwrap
+import urllib.error
+import urllib.request
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import fixtures
+import sqlalchemy as sa
 import testtools
 from kubernetes_sandbox.authentication import Authenticator
 
+from tests.fixtures import processes, waiting
+from tests.fixtures.tcp_proxy import TcpProxy
 from tests.fixtures.vnfm import Csar
 from tests.functional.test_scripts import (
     FLAVOUR,
@@ -72,6 +78,98 @@ class MonitoringCase(testtools.TestCase):
 
     def port(self, program: Program) -> int:
         return int(program.wait_for_output(METRICS_PORT))
+
+    def read(self, program: Program, path: str = "/metrics") -> str:
+        """Read a page of the port of the metrics, as a scraper does."""
+        url = f"http://127.0.0.1:{self.port(program)}{path}"
+        try:
+            with urllib.request.urlopen(url, timeout=30) as response:
+                return str(response.read().decode())
+        except urllib.error.HTTPError as error:
+            return str(error.read().decode())
+
+
+class TestWorkers(MonitoringCase):
+    def requests(self, api: Program) -> int:
+        """Return how many requests for versions were counted."""
+        found = re.search(
+            "tacker_cnf_http_requests_total{.*api_versions.*} (.*)",
+            self.read(api),
+        )
+        return int(float(found[1])) if found else 0
+
+    def test_all_workers_are_one_also_after_one_was_killed(self) -> None:
+        api = self.deployment.api()
+        before = set(processes.children(api.pid))
+        self.assertEqual(2, len(before))
+        for _ in range(20):
+            api.client.call("GET", "/vnflcm/api_versions")
+        for _ in range(5):
+            self.assertEqual(20, self.requests(api))
+        os.kill(before.pop(), signal.SIGKILL)
+        waiting.until(
+            lambda: len(set(processes.children(api.pid)) - before) == 1,
+            "a new worker",
+        )
+        for _ in range(5):
+            self.assertEqual(20, self.requests(api))
+
+
+class TestOutages(MonitoringCase):
+    def test_what_does_not_work_is_named_until_it_works_again(self) -> None:
+        url = sa.make_url(self.deployment.database.url)
+        proxy = self.useFixture(TcpProxy(url.port or 5432))
+        through = url.set(host="127.0.0.1", port=proxy.port)
+        conf = self.deployment.configure(
+            "proxied.conf",
+            database={
+                "connection": through.render_as_string(hide_password=False)
+            },
+        )
+        self.api = self.deployment.api(conf)
+        self.wait_not_ready("conductors")
+        conductor = self.deployment.conductor(conf)
+        self.wait_ready(conductor)
+        proxy.close()
+        self.wait_not_ready("database", conductor)
+        self.assertEqual(200, self.api.client.call("GET", "/healthz").status)
+        self.assertIn("ok", self.read(conductor, "/healthz"))
+        self.assertIn("tacker_cnf_workers ", self.read(conductor))
+        proxy.open()
+        self.wait_ready(conductor)
+
+    def wait_ready(self, conductor: Program) -> None:
+        def is_ready() -> bool:
+            response = self.api.client.call("GET", "/readyz")
+            return response.status == 200 and "ready" in self.read(
+                conductor, "/readyz"
+            )
+
+        waiting.until(is_ready, "readiness")
+
+    def wait_not_ready(
+        self, name: str, conductor: Program | None = None
+    ) -> None:
+        """Wait until all name what does not work, and nothing else."""
+
+        def is_named() -> bool:
+            response = self.api.client.call("GET", "/readyz")
+            bodies = [response.content.decode()]
+            if conductor:
+                bodies.append(self.read(conductor, "/readyz"))
+            return all(f"Not ready: {name}." in body for body in bodies)
+
+        waiting.until(is_named, f"{name} to be named")
+
+
+class TestAlerts(testtools.TestCase):
+    def test_each_alert_fires_when_it_should(self) -> None:
+        prometheus.require(self)
+        cases = Path(__file__).with_name("alerts.yaml")
+        promtool("test", "rules", str(cases))
+        rules = prometheus.RULES.read_text()
+        for name in re.findall(r"- alert: (\w+)", rules):
+            self.assertIn(f'alertname="{name}"', cases.read_text())
 
 
 class TestStory(MonitoringCase):
@@ -212,8 +310,9 @@ class TestStory(MonitoringCase):
 
     def check_prometheus(self) -> None:
         """Check the dashboard, the alert rules and what they refer to."""
-        for target in self.targets:
-            promtool("check", "metrics", stdin=read(target))
+        for program in (self.api, self.conductor):
+            text = self.read(program).encode()
+            promtool("check", "metrics", stdin=text)
         promtool("check", "rules", str(prometheus.RULES))
         panels = json.loads(DASHBOARD.read_text())["panels"]
         expressions = [t["expr"] for p in panels for t in p["targets"]]
@@ -229,15 +328,3 @@ class TestStory(MonitoringCase):
         )
         down = [a["name"] for a in alerts if a["state"] != "inactive"]
         self.assertEqual([], down)
-
-
-def read(target: str) -> bytes:
-    """Read /metrics, as a scraper does."""
-    host, _, port = target.partition(":")
-    with socket.create_connection((host, int(port)), 30) as connection:
-        connection.sendall(
-            b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-            b"Connection: close\r\n\r\n"
-        )
-        with connection.makefile("rb") as file:
-            return file.read().partition(b"\r\n\r\n")[2]
