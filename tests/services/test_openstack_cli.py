@@ -27,10 +27,13 @@ class Sandbox(fixtures.Fixture):
     :param settings: text of a configuration file
     """
 
-    def __init__(self, settings: str = "", pod_start_delay: int = 1) -> None:
+    def __init__(
+        self, settings: str = "", pod_start_delay: int = 1, nodes: int = 2
+    ) -> None:
         super().__init__()
         self._settings = settings
         self._delay = pod_start_delay
+        self._nodes = nodes
 
     def _setUp(self) -> None:
         self.folder = Path(self.useFixture(fixtures.TempDir()).path)
@@ -43,6 +46,7 @@ class Sandbox(fixtures.Fixture):
                 f"--state={state}",
                 "--port=0",
                 f"--pod-start-delay={self._delay}",
+                f"--nodes={self._nodes}",
             ],
             self.folder / "output",
             preloaded=True,

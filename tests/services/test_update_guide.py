@@ -1,6 +1,4 @@
-"""Updates of a CNF by the openstack command: the page of the user guide, and
-third-party packages.
-"""
+"""Updates of a CNF by the openstack command, as the user guide types them."""
 
 import os
 import re
@@ -14,7 +12,6 @@ import testtools
 
 from tests.services.openstack_command import ROOT, OpenstackCommand
 from tests.services.test_openstack_cli import Sandbox
-from tests.services.test_third_party_packages import SOURCES, RealPackage
 
 PAGE: Final = ROOT / "doc" / "source" / "user" / "cnf-update.rst"
 BLOCK: Final = re.compile(
@@ -25,10 +22,15 @@ TOOLS: Final = ("kubectl", "jq", "curl")
 
 
 class GuideCase(testtools.TestCase):
+    #: number of nodes of the cluster
+    nodes = 2
+
     def setUp(self) -> None:
         super().setUp()
         self.command = self.useFixture(OpenstackCommand(self)).folder
-        self.sandbox = self.useFixture(Sandbox(pod_start_delay=0))
+        self.sandbox = self.useFixture(
+            Sandbox(pod_start_delay=0, nodes=self.nodes)
+        )
         self.folder = Path(self.useFixture(fixtures.TempDir()).path)
         (self.folder / "samples").symlink_to(ROOT / "samples")
         (self.folder / "sandbox").symlink_to(self.sandbox.folder / "state")
@@ -105,82 +107,3 @@ class TestPage(GuideCase):
         images = {image for _, _, image, _ in changed["front"]}
         self.assertEqual({"nginx:1.27"}, images)
         self.assertEqual(healed["tool"], changed["tool"])
-
-
-BEFORE: Final = "test_cnf_container_update_before"
-AFTER: Final = "test_cnf_container_update_after"
-#: VNFD id of the second package: both have the same
-NEW_VNFD: Final = "58bcc1c6-1400-46ec-b7fb-e508bf7e00e9"
-MANIFESTS: Final = "Files/kubernetes"
-UPDATE: Final = f"""
-cat >update.json <<'END'
-{{
-  "vnfdId": "{NEW_VNFD}",
-  "vnfInstanceName": "modify_vnf_after",
-  "metadata": {{
-    "configmap_secret_paths": [
-      "{MANIFESTS}/configmap_2.yaml",
-      "{MANIFESTS}/secret_2.yaml"
-    ]
-  }}
-}}
-END
-openstack vnflcm update $VNF --I update.json
-ended
-pods >after.txt
-"""
-
-
-class TestContainerUpdatePackages(GuideCase):
-    """The steps of the page, with the packages of Tacker's own tests."""
-
-    def test_update(self) -> None:
-        if SOURCES is None:
-            self.skipTest("TACKER_CNF_REAL_PACKAGES is not set")
-        source = Path(SOURCES)
-        if not (source / BEFORE).is_dir():
-            self.skipTest(f"{source / BEFORE} does not exist")
-        before = self.useFixture(RealPackage(source / BEFORE))
-        after = self.useFixture(RealPackage(source / AFTER, NEW_VNFD))
-        self.assertNotEqual(NEW_VNFD, before.vnfd_id)
-        first = self.commands().split("cat >update.json")[0]
-        changed = {
-            "samples/build.py samples/cnf-update-before before.csar": (
-                f"cp {before.path} before.csar"
-            ),
-            "samples/build.py samples/cnf-update-after after.csar": (
-                f"cp {after.path} after.csar"
-            ),
-            "get configmap update-config": "get configmap cm-data",
-        }
-        for old, new in changed.items():
-            self.assertIn(old, first)
-            first = first.replace(old, new)
-        files = [f'"{MANIFESTS}/{name}"' for name in before.files()]
-        first = re.sub(
-            r'("lcm-kubernetes-def-files": \[)[^]]*',
-            lambda m: m[1] + ",".join(files),
-            first,
-        )
-        output = self.run_script(first + UPDATE)
-        self.assertNotIn("FAILED", output)
-        self.check()
-
-    def check(self) -> None:
-        before, after = self.table("before.txt"), self.table("after.txt")
-        for vdu in ("VDU1", "VDU2", "VDU5"):
-            old = {tuple(row[:2]) for row in before[vdu]}
-            new = {tuple(row[:2]) for row in after[vdu]}
-            self.assertEqual(len(old), len(new), vdu)
-            for column in (0, 1):  # neither a name nor a uid is left
-                names = {one[column] for one in old} & {
-                    one[column] for one in new
-                }
-                self.assertEqual(set(), names, vdu)
-        for vdu, image in (("VDU3", "tomcat"), ("VDU4", "cirros")):
-            (before_row,), (after_row,) = before[vdu], after[vdu]
-            self.assertEqual([*before_row[:2], image, "1"], after_row)
-        for vdu in ("VDU6", "VDU7", "VDU8"):
-            self.assertEqual(before[vdu], after[vdu])
-        self.assertEqual("cirros", after["VDU1"][0][2])
-        self.assertEqual("nginx", after["VDU2"][0][2])
