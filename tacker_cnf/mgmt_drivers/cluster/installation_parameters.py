@@ -30,8 +30,11 @@ REQUEST_SCOPED: Final = frozenset(
     {"drain", "boot_timeout", "command_timeout", "install_timeout"}
 )
 
-#: parameters of Tacker's driver that are not supported -> what they are for
+#: parameters of Tacker's drivers that are not supported -> what they are for
 UNSUPPORTED: Final = {
+    "ansible": "Kubespray is not run; let script_path install a node",
+    "external_lb_param": "HAProxy runs on the masters, where script_path "
+    "installs it, and not on a VM of its own",
     "helm_installation_script_path": "Helm is not installed by this service; "
     "let script_path install it",
     "private_registry_connection_info": "nodes are not logged in to "

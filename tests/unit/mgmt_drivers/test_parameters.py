@@ -132,6 +132,19 @@ class ReadTest(testtools.TestCase):
             self.assertIn(f"_param.{name} is not supported", rejection)
             self.assertIn("script_path", rejection)
 
+    def test_no_parameter_of_tacker_is_ignored(self) -> None:
+        """Those that its guides document are read, or refused by name."""
+        tacker = {
+            *("script_path", "vim_name", "master_node", "worker_node"),
+            *("proxy", "helm_installation_script_path", "storage_server"),
+            *("private_registry_connection_info", "pv_registration_params"),
+            *("ansible", "external_lb_param"),
+        }
+        read = set(InstallationParameters.__struct_fields__)
+        refused = installation_parameters.UNSUPPORTED.keys()
+        self.assertEqual(set(), read & refused)
+        self.assertEqual(tacker, tacker & (read | refused))
+
     def test_a_login_without_a_secret_is_rejected(self) -> None:
         param = parameters()
         del param["worker_node"]["password"]
