@@ -479,6 +479,19 @@ class OperationService:
                 for (position, op_occ), names in named
             )
 
+    def find_new_package(
+        self, context: RequestContext, op_occ: VnfLcmOpOcc
+    ) -> str | None:
+        """Return the package of the VNFD that an operation has changed its
+        instance to, if there is one.
+        """
+        vnfd_id = op_occ.changed_info and op_occ.changed_info.vnfd_id
+        if not vnfd_id:
+            return None
+        return self._store.read(
+            context, packages.find_id, vnfd_id, op_occ.project_id
+        )
+
     def count_conductors(self, context: RequestContext) -> int:
         """Return the number of conductors that are alive."""
         return self._store.read(context, conductors.count)

@@ -38,6 +38,8 @@ _PREFIXES: Final = {
     Api.PACKAGES_V1: "/vnfpkgm",
     Api.PACKAGES_V2: "/vnfpkgm",
 }
+#: Those of packages are in ETSI's OpenAPI documents of SOL003 v3.3.1 (2.1.0);
+#: that of v2.6.1 (1.2.0) is not compared with the text of the standard.
 _NUMBERS: Final = {
     Api.LCM_V1: "1.3.0",
     Api.LCM_V2: "2.0.0",

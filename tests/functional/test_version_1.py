@@ -138,7 +138,11 @@ class TestLifecycle(VersionCase):
         vnfd_id = self.vnfm.onboard()
         packages = self.vnfm.call("GET", "/vnfpkgm/v1/vnf_packages").json
         (other,) = (p["id"] for p in packages if p["vnfdId"] == vnfd_id)
-        self.end(self.update(instance_id, {"vnfPkgId": other}))
+        done = self.end(self.update(instance_id, {"vnfPkgId": other}))
+        changed = done["changedInfo"]
+        self.assertEqual(
+            (vnfd_id, other), (changed["vnfdId"], changed["vnfPkgId"])
+        )
         shown = self.show(instance_id)
         self.assertEqual(
             (vnfd_id, other), (shown["vnfdId"], shown["vnfPkgId"])

@@ -83,8 +83,13 @@ def instance(details: InstanceDetails, base: str) -> VnfInstanceV1:
     )
 
 
-def op_occ(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOccV1:
-    """Convert a lifecycle operation."""
+def op_occ(
+    value: VnfLcmOpOcc, base: str, package_id: str | None = None
+) -> VnfLcmOpOccV1:
+    """Convert a lifecycle operation.
+
+    :param package_id: of the VNFD that it has changed the instance to
+    """
     instance_id, changes = value.vnf_instance_id, value.resource_changes
     self_url = base + op_occ_path(value.id)
     allowed = registry.decisions(value.operation, value.operation_state)
@@ -104,7 +109,7 @@ def op_occ(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOccV1:
         resource_changes=conversion.resource_changes(changes, instance_id)
         if changes and changes != _NO_CHANGES
         else None,
-        changed_info=conversion.changed_info(value.changed_info)
+        changed_info=conversion.changed_info(value.changed_info, package_id)
         if value.changed_info
         else None,
         changed_ext_connectivity=conversion.external_links(

@@ -13,7 +13,7 @@ from tacker_cnf.api.conditional_requests import preconditions_from_request
 from tacker_cnf.api.v1 import resources
 from tacker_cnf.services.operations import COMPARABLE, OperationService
 from tacker_cnf.sol.v1.vnf_lcm_op_occ import VnfLcmOpOccV1
-from tacker_cnf.sol.vnf_lcm_op_occ import CancelMode
+from tacker_cnf.sol.vnf_lcm_op_occ import CancelMode, VnfLcmOpOcc
 
 _LIST_DEFINITION: Final = query.ListDefinition(
     VnfLcmOpOccV1,
@@ -40,13 +40,11 @@ class VnfLcmOpOccsV1:
     def get_all(self) -> list[dict[str, Any]]:
         """List lifecycle operations."""
         list_query = query.from_request(_LIST_DEFINITION)
-        base = http.base_url()
         with self._operations.find(
             http.caller(), list_query.db_query
         ) as found:
             return list_query.build_page(
-                (position, resources.op_occ(op_occ, base))
-                for position, op_occ in found
+                (position, self._convert(op_occ)) for position, op_occ in found
             )
 
     @http.endpoint(
@@ -58,9 +56,7 @@ class VnfLcmOpOccsV1:
     def get(self, op_occ_id: str) -> Any:
         """Read a lifecycle operation."""
         op_occ, tag = self._operations.get(http.caller(), op_occ_id)
-        return conditional_requests.respond(
-            tag, resources.op_occ(op_occ, http.base_url())
-        )
+        return conditional_requests.respond(tag, self._convert(op_occ))
 
     @http.endpoint(
         202, rule="vnf_lcm_op_occs:retry", **vnf_lcm_op_occs.RESUMING_TASK
@@ -86,7 +82,11 @@ class VnfLcmOpOccsV1:
         op_occ = self._operations.fail(
             http.caller(), op_occ_id, preconditions_from_request()
         )
-        return resources.op_occ(op_occ, http.base_url())
+        return self._convert(op_occ)
+
+    def _convert(self, op_occ: VnfLcmOpOcc) -> VnfLcmOpOccV1:
+        package_id = self._operations.find_new_package(http.caller(), op_occ)
+        return resources.op_occ(op_occ, http.base_url(), package_id)
 
     @http.endpoint(202, rule="vnf_lcm_op_occs:cancel", **vnf_lcm_op_occs.TASK)
     def post_cancel(self, op_occ_id: str, body: CancelMode) -> None:

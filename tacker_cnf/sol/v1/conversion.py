@@ -251,10 +251,16 @@ def resource_changes(
     )
 
 
-def changed_info(value: VnfInfoModifications) -> VnfInfoModificationsV1:
-    """Convert the changed attributes of a VNF instance."""
+def changed_info(
+    value: VnfInfoModifications, package_id: str | None = None
+) -> VnfInfoModificationsV1:
+    """Convert the changed attributes of a VNF instance.
+
+    :param package_id: the package of a changed VNFD
+    """
     return _copied(
         value,
         VnfInfoModificationsV1,
+        vnf_pkg_id=package_id,
         vim_connection_info=vim_connections(value.vim_connection_info),
     )

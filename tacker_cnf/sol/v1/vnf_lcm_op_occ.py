@@ -67,6 +67,8 @@ class VnfInfoModificationsV1(SolType):
     vnf_instance_description: str | None = None
     metadata: KeyValuePairs = msgspec.field(default_factory=dict)
     vim_connection_info: tuple[VimConnectionInfoV1, ...] = ()
+    #: the package of the new VNFD; notifications do not have it
+    vnf_pkg_id: Identifier | None = None
     vnfd_id: Identifier | None = None
     vnf_provider: str | None = None
     vnf_product_name: str | None = None
