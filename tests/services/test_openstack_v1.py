@@ -1,20 +1,26 @@
 """A VNF on a real Heat, by version 1 of the lifecycle API."""
 
+import json
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 import testtools
 
-from tests.fixtures import waiting
+from tests.fixtures import user_data_v1, waiting
 from tests.fixtures.openstack_vnf import VnfService
 
 INSTANCES = "/vnflcm/v1/vnf_instances"
 
 
 class VersionOneCase(testtools.TestCase):
+    #: path -> text of additional files of the package
+    files: ClassVar[dict[str, str]] = {}
+
     def setUp(self) -> None:
         super().setUp()
-        self.vnf = self.useFixture(VnfService(self))
+        vnf = VnfService(self)
+        vnf.files = self.files
+        self.vnf = self.useFixture(vnf)
 
     def create(self, **body: Any) -> None:
         """Create the VNF instance of the next requests."""
@@ -108,12 +114,7 @@ class TestStackNames(VersionOneCase):
         self.assertEqual(set(), self.stacks())
 
 
-class TestVersionOne(VersionOneCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.create()
-        self.run_completed("instantiate", self.instantiation())
-
+class LifeCase(VersionOneCase):
     def show(self) -> Any:
         return self.vnf.call("GET", f"{INSTANCES}/{self.vnf.id}").json
 
@@ -121,6 +122,13 @@ class TestVersionOne(VersionOneCase):
         """Return the VNFCs: id in version 1 -> server."""
         found = self.show()["instantiatedVnfInfo"]["vnfcResourceInfo"]
         return {v["id"]: v["computeResource"]["resourceId"] for v in found}
+
+
+class TestVersionOne(LifeCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.create()
+        self.run_completed("instantiate", self.instantiation())
 
     def test_heals(self) -> None:
         vnf = self.vnf
@@ -174,3 +182,50 @@ class TestVersionOne(VersionOneCase):
             scale | {"type": "SCALE_IN", "additionalParams": reverse},
         )
         self.assertTrue({*self.vnfcs()} < {*before})
+
+
+class TestUserData(LifeCase):
+    """User data of version 1 with methods for scale and heal."""
+
+    files = user_data_v1.package_files(
+        user_data_v1.METHODS, user_data_v1.IN_NFV
+    )
+
+    def test_life(self) -> None:
+        self.create()
+        parameters = {"additionalParams": user_data_v1.PARAMETERS}
+        self.run_completed("instantiate", self.instantiation() | parameters)
+        first = self.vnfcs()
+        self.check(2)
+        scale = {"aspectId": "front_aspect", "type": "SCALE_OUT"}
+        self.run_completed("scale", scale)
+        self.check(3)
+        self.assertEqual(2, self.nfv["seen"]["scale"][-1])
+        self.run_completed("scale", scale | {"type": "SCALE_IN"})
+        self.check(2)
+        stack, (one, other) = self.vnf.stack_id, self.vnfcs()
+        self.assertEqual([*first], [one, other])
+        self.run_completed("heal", {"vnfcInstanceId": [one]})
+        self.check(2)
+        self.assertEqual(stack, self.vnf.stack_id)
+        self.assertTrue(self.nfv["seen"]["named"])
+        self.assertNotIn(one, self.vnfcs())
+        self.assertIn(other, self.vnfcs())
+        self.run_completed("heal", {})
+        self.check(2)
+        self.assertNotEqual(stack, self.vnf.stack_id)
+        self.run_completed("terminate", {"terminationType": "FORCEFUL"})
+        self.assertEqual({}, self.vnf.project.stacks())
+
+    @property
+    def nfv(self) -> Any:
+        """The parameter of the stack."""
+        path = f"/stacks/{self.vnf.stack}/{self.vnf.stack_id}"
+        stack = self.vnf.project.heat("GET", path)["stack"]
+        return json.loads(stack["parameters"]["nfv"])
+
+    def check(self, count: int) -> None:
+        """Check that the VNFCs are the servers in Heat."""
+        servers = {*self.vnfcs().values()}
+        self.assertEqual(self.vnf.servers(), servers)
+        self.assertEqual(count, len(servers))
