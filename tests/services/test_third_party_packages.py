@@ -375,3 +375,16 @@ class TestPackageOfEveryKind(RealPackages):
         self.assertIn(found[1], pods)
         created = [name for name in pods if name.startswith("vdu3-")]
         self.assertNotEqual([], created)
+
+
+class TestSources(testtools.TestCase):
+    def test_the_life_of_each_package_is_tested(self) -> None:
+        """Those for OpenStack are in test_heat_packages."""
+        if SOURCES is None:
+            self.skipTest("TACKER_CNF_REAL_PACKAGES is not set")
+        modules = Path(__file__).parent.glob("test_*_packages.py")
+        text = "".join(path.read_text() for path in modules)
+        packages = Path(SOURCES).glob("*/TOSCA-Metadata")
+        names = {path.parent.name for path in packages}
+        self.assertNotEqual(set(), names)
+        self.assertEqual(set(), {n for n in names if f'"{n}"' not in text})
