@@ -488,9 +488,10 @@ class OperationService:
         vnfd_id = op_occ.changed_info and op_occ.changed_info.vnfd_id
         if not vnfd_id:
             return None
-        return self._store.read(
-            context, packages.find_id, vnfd_id, op_occ.project_id
+        package = self._store.read(
+            context, packages.find_of_vnfd, vnfd_id, op_occ.project_id
         )
+        return package.id if package else None
 
     def count_conductors(self, context: RequestContext) -> int:
         """Return the number of conductors that are alive."""
