@@ -41,6 +41,11 @@ default_log_levels = tacker_cnf=ERROR
 auth_strategy = noauth
 [vims]
 allow_loopback = true
+[conductor]
+sync_interval = 0
+[quotas]
+vnf_instances = -1
+operations = -1
 """
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
 INSTANCES = "/vnflcm/v2/vnf_instances"

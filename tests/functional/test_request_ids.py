@@ -5,6 +5,7 @@ import uuid
 from typing import Any, Final
 
 from tacker_cnf import errors
+from tests.fixtures import waiting
 from tests.fixtures.json_log import JsonLog
 from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Vnfm
 from tests.functional.test_scripts import ScriptCase
@@ -43,7 +44,17 @@ class TestOperation(ScriptCase):
             {HEADER: request_id},
         )
         self.assertEqual(request_id, response.headers[HEADER])
-        return self.vnfm.wait_operation(response.headers["Location"])
+        return self.wait(response.headers["Location"], request_id)
+
+    def wait(self, location: str, request_id: str) -> Any:
+        """Wait until an attempt has ended and the request for it has all its
+        lines, of which the event of the end is the last.
+        """
+        end = self.vnfm.wait_operation(location)
+        waiting.until(
+            lambda: len(self.audited(request_id)) == 2, "the last event"
+        )
+        return end
 
     def test_one_id_is_in_all_logs_of_an_instantiation(self) -> None:
         instance_id = self.instance(PRINTING, "instantiate_start")
@@ -96,7 +107,7 @@ class TestOperation(ScriptCase):
         self.assertEqual("FAILED_TEMP", end["operationState"])
         path = f"{OP_OCCS}/{end['id']}"
         self.vnfm.call("POST", f"{path}/rollback", headers={HEADER: second})
-        end = self.vnfm.wait_operation(path)
+        end = self.wait(path, second)
         self.assertEqual("ROLLED_BACK", end["operationState"], end)
         self.assertEqual(second, end["requestId"])
         self.assertIn(
