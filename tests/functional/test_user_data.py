@@ -17,6 +17,7 @@ from samples import build
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
+from tacker_cnf.context import REQUEST_ID_VARIABLE
 from tacker_cnf.drivers.base import InfraTask, PackageCall, TaskContext
 from tacker_cnf.drivers.openstack.stack_fields import (
     StackFields,
@@ -262,7 +263,11 @@ class TestScripts(UserDataCase):
         self.assertIn("vimConnectionInfo", parameters["arguments"])
         self.assertNotIn("hunter2", parameters["arguments"])
         environ = {"HOME", "TMPDIR", "PATH", "LANG", "LC_ALL", "TZ"}
-        allowed_variables = environ | {"PYTHONPATH", "LC_CTYPE"}
+        allowed_variables = environ | {
+            "PYTHONPATH",
+            "LC_CTYPE",
+            REQUEST_ID_VARIABLE,
+        }
         self.assertEqual(
             set(), parameters["environ"].keys() - allowed_variables
         )
