@@ -27,7 +27,6 @@ from tacker_cnf.lcm.states import Event
 from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
-from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 
 LOG = log.getLogger(__name__)
 
@@ -108,7 +107,7 @@ class OperationRecorder:
         )
         self._count(state)
         if state not in states.ACTIVE:
-            self._trail.record("operation", _end_of(op_occ, state))
+            self._trail.record("operation", _end_of(self._claimed_op, state))
         return state in states.ACTIVE
 
     def _count(self, state: S) -> None:
@@ -239,8 +238,9 @@ class OperationRecorder:
             )
 
 
-def _end_of(op_occ: VnfLcmOpOcc, state: S) -> audit.Event:
+def _end_of(claimed_op: ClaimedOperation, state: S) -> audit.Event:
     """Build the event of the end of an attempt of an operation."""
+    op_occ = claimed_op.op_occ
     is_requested_end = state == (
         S.ROLLED_BACK
         if op_occ.operation_state == S.ROLLING_BACK
@@ -250,7 +250,7 @@ def _end_of(op_occ: VnfLcmOpOcc, state: S) -> audit.Event:
         action=f"update/{op_occ.operation.lower()}",
         outcome=Outcome.SUCCESS if is_requested_end else Outcome.FAILURE,
         initiator=audit.initiator(
-            op_occ.request_id, op_occ.project_id, op_occ.user_id
+            op_occ.request_id, op_occ.project_id, claimed_op.requested_by
         ),
         target={
             **audit.target("vnf_instances", op_occ.vnf_instance_id),

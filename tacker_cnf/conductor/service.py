@@ -249,7 +249,7 @@ class Conductor:
     def _execute(self, claimed_op: ClaimedOperation, claim: Claim) -> None:
         op_occ = claimed_op.op_occ
         context.enter_request(
-            op_occ.request_id, op_occ.project_id, op_occ.user_id
+            op_occ.request_id, op_occ.project_id, claimed_op.requested_by
         )
         recorder = self._recorder(claimed_op, claim)
         problem = recovery.takeover_problem(

@@ -403,6 +403,8 @@ class VnfLcmOpOcc(Owned, Base):
     #: the request that started, retried or rolled it back last; None: an
     #: earlier release stored the operation
     request_id: orm.Mapped[str | None] = orm.mapped_column(sa.String(40))
+    #: the user of that request
+    requested_by: orm.Mapped[str | None] = orm.mapped_column(UserId)
     #: the conductor that runs it, its fencing token, and the end of its lease
     #: in seconds since 1970
     owner: orm.Mapped[str | None] = orm.mapped_column(Name)

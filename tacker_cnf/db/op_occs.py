@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
+from tacker_cnf.context import RequestContext
 from tacker_cnf.db import (
     conductors,
     instances,
@@ -35,6 +36,7 @@ from tacker_cnf.db import (
     vims,
 )
 from tacker_cnf.db.instances import StoredInstance
+from tacker_cnf.db.scope import CONTEXT
 from tacker_cnf.db.session import RowsLocked, epoch
 from tacker_cnf.lcm import states, vim_group
 from tacker_cnf.lcm.operations import registry
@@ -100,6 +102,8 @@ class ClaimedOperation(msgspec.Struct, frozen=True, kw_only=True):
     #: the instance that it has reserved, which nothing else changes; None: it
     #: has none
     stored: StoredInstance | None
+    #: the user that started it, or retried or rolled it back last
+    requested_by: str | None = None
     vim_connections: Mapping[str, VimConnectionInfo]
     grant_request: GrantRequest | None
     grant: Grant | None
@@ -171,6 +175,7 @@ def add(
             **values,
             vim_connections=dict(vim_connections),
             vim_group=vim_group.of_connections(vim_connections),
+            requested_by=op_occ.user_id,
             checkpoint={},
             fence=0,
             lease_until=epoch() + wakeup_timeout,
@@ -361,6 +366,7 @@ def _claimed(session: orm.Session, row: Row, fence: int) -> ClaimedOperation:
     return ClaimedOperation(
         stored=_reserved(session, row.id, row.vnf_instance_id),
         op_occ=_value({name: getattr(row, name) for name in COLUMNS}),
+        requested_by=row.requested_by,
         vim_connections=row.vim_connections,
         grant_request=row.grant_request,
         grant=row.grant,
@@ -551,11 +557,9 @@ def decide(
     now: datetime.datetime,
     wakeup_timeout: float,
     preconditions: Preconditions = NO_PRECONDITIONS,
-    request_id: str | None = None,
 ) -> VnfLcmOpOcc:
     """Record the decision of a client about a failed operation.
 
-    :param request_id: the request with the decision
     :raises NotFound: the operation does not exist
     :raises WrongState: the state does not allow it; another request may have
         changed it first
@@ -576,7 +580,7 @@ def decide(
             state_entered_time=now,
             step=None,  # no step of the new attempt has started
             progress=None,
-            request_id=request_id,
+            **_request_columns(session.info.get(CONTEXT)),
             owner=None,
             # the conductor of the failed attempt can write no more
             fence=Row.fence + 1,
@@ -595,6 +599,17 @@ def decide(
             session, decided, stored.instance, stored.package_id, now
         )
     return decided
+
+
+def _request_columns(client: RequestContext | None) -> dict[str, Any]:
+    """Return the columns of the request that an operation runs for.
+
+    :param client: None: it is not known
+    """
+    return {
+        "request_id": client.request_id if client else None,
+        "requested_by": client.user_id if client else None,
+    }
 
 
 def forget_parameters(session: orm.Session, instance_id: str) -> None:

@@ -382,12 +382,7 @@ class OperationService:
     ) -> None:
         def resume() -> str:
             waiting = self._store.write(
-                context,
-                _resume,
-                op_occ_id,
-                event,
-                preconditions,
-                context.request_id,
+                context, _resume, op_occ_id, event, preconditions
             )
             self._rpc.wake(*waiting)
             return op_occ_id
@@ -411,12 +406,7 @@ class OperationService:
 
         def fail() -> str:
             op_occ = self._store.write(
-                context,
-                _decide,
-                op_occ_id,
-                Event.GIVE_UP,
-                preconditions,
-                context.request_id,
+                context, _decide, op_occ_id, Event.GIVE_UP, preconditions
             )
             if op_occ.operation is not LcmOperationType.INSTANTIATE:
                 # without a broker, the next periodic synchronization does it
@@ -609,18 +599,11 @@ def _decide(
     op_occ_id: str,
     event: Event,
     preconditions: Preconditions,
-    request_id: str | None,
 ) -> VnfLcmOpOcc:
     now = datetime.datetime.now(datetime.UTC)
     idempotency.record(session, preconditions, op_occ_id)
     return op_occs.decide(
-        session,
-        op_occ_id,
-        event,
-        now,
-        WAKEUP_TIMEOUT_S,
-        preconditions,
-        request_id,
+        session, op_occ_id, event, now, WAKEUP_TIMEOUT_S, preconditions
     )
 
 
@@ -629,7 +612,6 @@ def _resume(
     op_occ_id: str,
     event: Event,
     preconditions: Preconditions,
-    request_id: str | None,
 ) -> WaitingOperation:
     """Record a decision by which an operation runs again.
 
@@ -637,7 +619,7 @@ def _resume(
     """
     waiting = op_occs.lock_waiting(session, op_occ_id)
     project_quotas = quotas.lock(session, waiting.project_id)
-    _decide(session, op_occ_id, event, preconditions, request_id)
+    _decide(session, op_occ_id, event, preconditions)
     quotas.check(session, project_quotas, Resource.OPERATIONS, is_counted=True)
     return waiting
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from tacker_cnf import errors
 from tests.fixtures import waiting
 from tests.fixtures.json_log import JsonLog
+from tests.fixtures.projects import OWNER, Projects
 from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Vnfm
 from tests.functional.test_scripts import ScriptCase
 
@@ -133,6 +134,41 @@ class TestOperation(ScriptCase):
             ],
             self.audited(second),
         )
+
+
+class TestUsers(ApiCase):
+    def test_an_event_names_the_user_of_its_request(self) -> None:
+        def fail(_task: Any) -> None:
+            raise errors.VimRejected("no")
+
+        vnfm = self.useFixture(Projects())
+        log = self.useFixture(JsonLog())
+        vnfm.driver.before["apply"] = fail
+        end = vnfm.run(vnfm.create(), "instantiate", INSTANTIATION)
+        vnfm.become(OWNER, user="another-user")
+        end = vnfm.decide(end["id"], "rollback")
+        self.assertEqual("a-user", end["userId"])
+        self.assertEqual(
+            [
+                ("update/instantiate", "FAILED_TEMP", "a-user"),
+                ("update/rollback", "202", "another-user"),
+                ("update/instantiate", "ROLLED_BACK", "another-user"),
+            ],
+            [
+                (
+                    event["action"],
+                    event["reason"]["reasonCode"],
+                    event["initiator"]["id"],
+                )
+                for event in log.audit_events()[-3:]
+            ],
+        )
+        for line in log.of(end["requestId"]):
+            self.assertIn(
+                line["context"].get("user_id"),
+                # the first lines are before the token is checked
+                {None, "another-user"},
+            )
 
 
 class TestRequest(ApiCase):

@@ -14,7 +14,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.add_column(
-        "vnf_lcm_op_occs",
-        sa.Column("request_id", sa.String(40), nullable=True),
-    )
+    for name, length in (("request_id", 40), ("requested_by", 64)):
+        op.add_column(
+            "vnf_lcm_op_occs",
+            sa.Column(name, sa.String(length), nullable=True),
+        )
