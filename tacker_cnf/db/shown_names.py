@@ -17,7 +17,7 @@ from tacker_cnf.vnfd.model import PublicNames
 #: packages whose names are cached; the VNFD of a package never changes
 CACHED_PACKAGES: Final = 1024
 #: entries of a list whose names are read at a time
-BATCH_SIZE: Final = 25
+BATCH_SIZE: Final = 200
 
 T = TypeVar("T")
 
