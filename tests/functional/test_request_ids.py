@@ -165,7 +165,7 @@ class TestUsers(ApiCase):
         )
         for line in log.of(end["requestId"]):
             self.assertIn(
-                line["context"].get("user_id"),
+                line["context"]["user"],
                 # the first lines are before the token is checked
                 {None, "another-user"},
             )
