@@ -30,6 +30,7 @@ from tacker_cnf.services.operations import OperationService
 from tacker_cnf.services.packages import PackageService
 from tacker_cnf.services.plans import PlanService
 from tacker_cnf.services.readiness import Readiness
+from tacker_cnf.services.state_waits import StateWaits
 from tacker_cnf.services.subscriptions import (
     LifecycleSubscriptionService,
     PackageSubscriptionService,
@@ -47,6 +48,7 @@ class Services:
     instances: VnfInstanceService
     operations: OperationService
     plans: PlanService
+    state_waits: StateWaits
     vims: VimService
     subscriptions: LifecycleSubscriptionService
     package_subscriptions: PackageSubscriptionService
@@ -56,7 +58,9 @@ class Services:
 def lcm_routes(services: Services) -> Mapping[str, Methods]:
     """Return the routes of VNF lifecycle management (SOL003 clause 5)."""
     vnf = VnfInstances(services.instances, services.operations, services.plans)
-    occ = VnfLcmOpOccs(services.operations, services.plans)
+    occ = VnfLcmOpOccs(
+        services.operations, services.plans, services.state_waits
+    )
     return {
         **_instance_routes(vnf),
         # extensions of SOL003: the next one, and plan

@@ -7,6 +7,7 @@ import http
 import inspect
 import re
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
@@ -19,6 +20,7 @@ from tacker_cnf import errors
 from tacker_cnf.api import arrays, enums, openapi_parameters, policies
 from tacker_cnf.api.openapi_parameters import Parameter
 from tacker_cnf.context import Owner, RequestContext
+from tacker_cnf.http_server.wsgi import WAIT, Wait
 from tacker_cnf.sol import base, strict
 from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.problem import ProblemDetails
@@ -352,6 +354,21 @@ def empty_response(status: int) -> Any:
     response.body = b""
     del response.content_type
     return response
+
+
+def can_wait() -> bool:
+    """Return whether the server can wait for an event before it sends the
+    response: the server of this service can, once for a request.
+    """
+    return WAIT in pecan.request.environ
+
+
+def wait(event: Future[None], seconds: float) -> Any:
+    """Return a response that is not sent: the server handles the request again
+    at an event, or after some seconds.
+    """
+    pecan.request.environ[WAIT](Wait(event, seconds))
+    return empty_response(200)
 
 
 def settings() -> Any:

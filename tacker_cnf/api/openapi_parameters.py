@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf.sol.api import Api
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType
 
 STRING: Final = types.MappingProxyType({"type": "string"})
 #: a flag needs no value, but some clients cannot send a name alone
@@ -86,6 +87,23 @@ DRY_RUN: Final = _query(
     "With true, nothing is changed: the response has status 200 and the plan"
     " of the operation, as JSON or, with Accept: text/plain, as text.",
     {"type": "string", "enum": ["true", "false"]},
+)
+#: the longest time that a request waits for an operation, in seconds
+MAX_WAIT_S: Final = 60
+WAIT: Final = _query(
+    "wait",
+    "Send the response when the operation has left the states of state_not, at"
+    " the latest after this number of seconds.",
+    {"type": "integer", "minimum": 1, "maximum": MAX_WAIT_S},
+)
+STATE_NOT: Final = _query(
+    "state_not",
+    "With wait: the state that the operation has to leave; may be repeated."
+    " By default STARTING, PROCESSING and ROLLING_BACK.",
+    {
+        "type": "array",
+        "items": {"type": "string", "enum": [*LcmOperationStateType]},
+    },
 )
 #: the query of the list of VIMs, as the openstack command sends it
 VIMS: Final = (
@@ -169,6 +187,11 @@ CONDITIONAL: Final[Mapping[str, Any]] = {
     "other_statuses": (304,),
     "parameters": (IF_NONE_MATCH,),
     "response_headers": (ETAG,),
+}
+#: the same for a lifecycle operation, whose state a request can wait for
+CONDITIONAL_WAIT: Final[Mapping[str, Any]] = {
+    **CONDITIONAL,
+    "parameters": (IF_NONE_MATCH, WAIT, STATE_NOT),
 }
 REQUEST_ID: Final = Parameter(
     name="X-Openstack-Request-Id",

@@ -12,6 +12,7 @@ from tacker_cnf.api import (
     links,
     openapi_parameters,
     query,
+    state_wait,
 )
 from tacker_cnf.api.conditional_requests import preconditions_from_request
 from tacker_cnf.context import Owner
@@ -20,6 +21,7 @@ from tacker_cnf.lcm.states import Event
 from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.services.operations import COMPARABLE, OperationService
 from tacker_cnf.services.plans import PlanService
+from tacker_cnf.services.state_waits import StateWaits
 from tacker_cnf.sol.vnf_lcm_op_occ import CancelMode, VnfLcmOpOcc
 
 #: attributes that a list leaves out by default (SOL003 5.4.12.3.2)
@@ -63,10 +65,14 @@ class VnfLcmOpOccs:
     """The lifecycle operations, and the tasks that continue or end them."""
 
     def __init__(
-        self, operations: OperationService, plans: PlanService
+        self,
+        operations: OperationService,
+        plans: PlanService,
+        state_waits: StateWaits,
     ) -> None:
         self._operations = operations
         self._plans = plans
+        self._state_waits = state_waits
 
     @http.endpoint(
         200,
@@ -89,11 +95,17 @@ class VnfLcmOpOccs:
         200,
         rule="vnf_lcm_op_occs:show",
         response=VnfLcmOpOcc,
-        **openapi_parameters.CONDITIONAL,
+        **openapi_parameters.CONDITIONAL_WAIT,
     )
     def get(self, op_occ_id: str) -> Any:
-        """Read a lifecycle operation."""
-        op_occ, tag = self._operations.get(http.caller(), op_occ_id)
+        """Read a lifecycle operation, or wait for its state first."""
+        caller, wait = http.caller(), state_wait.from_request()
+        op_occ, tag = self._operations.get(caller, op_occ_id)
+        if wait and op_occ.operation_state in wait.states and http.can_wait():
+            return http.wait(
+                self._state_waits.begin(caller, op_occ_id, wait.states),
+                wait.seconds,
+            )
         return conditional_requests.respond(tag, _response_builder()(op_occ))
 
     @http.endpoint(

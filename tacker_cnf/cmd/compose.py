@@ -103,6 +103,7 @@ def application(shared: Parts) -> "Wsgi":
     from tacker_cnf.services.operations import OperationService
     from tacker_cnf.services.packages import PackageService
     from tacker_cnf.services.plans import PlanService
+    from tacker_cnf.services.state_waits import StateWaits
     from tacker_cnf.services.subscriptions import SubscriptionService
     from tacker_cnf.services.vims import VimService
     from tacker_cnf.services.vnf_instances import VnfInstanceService
@@ -154,6 +155,7 @@ def application(shared: Parts) -> "Wsgi":
                 LocalNfvo(shared.conf.nfvo.zones),
                 peer_slots,
             ),
+            state_waits=StateWaits(shared.store, slots.for_waits(shared.conf)),
             vims=VimService(shared.store, shared.drivers, peer_slots),
             subscriptions=SubscriptionService(
                 LIFECYCLE, shared.store, tester, peer_slots

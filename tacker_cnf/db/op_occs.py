@@ -307,6 +307,16 @@ def etag(session: orm.Session, op_occ_id: str) -> str:
     return _tag(row)
 
 
+def list_states(
+    session: orm.Session, op_occ_ids: Collection[str]
+) -> Mapping[str, LcmOperationStateType]:
+    """Return the states of operations; one may have been deleted."""
+    rows = session.execute(
+        sa.select(Row.id, Row.operation_state).where(Row.id.in_(op_occ_ids))
+    )
+    return {row.id: row.operation_state for row in rows}
+
+
 def exists(session: orm.Session, op_occ_id: str) -> bool:
     """Return whether an operation occurrence exists."""
     query = sa.select(Row.id).where(Row.id == op_occ_id)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import io
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from tacker_cnf.http_server.wsgi import (
     Response,
     Scope,
     Send,
+    Wait,
     Wsgi,
 )
 
@@ -58,9 +60,9 @@ class Application:
     """Runs a WSGI application in threads.
 
     A request gets a thread after its body has arrived, and returns it before
-    the client has read the response. An upload is the exception: the
-    application checks the client before it reads the body, in a thread of its
-    own.
+    the client has read the response. A response that has to wait for an event
+    uses none meanwhile. An upload is the exception: the application checks the
+    client before it reads the body, in a thread of its own.
     """
 
     def __init__(self, app: Wsgi, limits: Limits, routes: Routes) -> None:
@@ -73,6 +75,14 @@ class Application:
             lambda: ThreadPoolExecutor(1, "probe")
         )
         self._upload_slots = asyncio.Semaphore(limits.uploads)
+        self._waits: set[asyncio.Future[None]] = set()
+        self._is_stopping = False
+
+    def end_waits(self) -> None:
+        """End all waits, and any later one at once: the server stops."""
+        self._is_stopping = True
+        for event in self._waits:
+            event.cancel()
 
     async def __call__(
         self, client: Client, scope: Scope, receive: Receive, send: Send
@@ -119,7 +129,26 @@ class Application:
         if self._routes.is_probe(path):
             pool = self._probes[path.rstrip("/")]
         with client.hold():
+            response = await _result(
+                pool.submit(wsgi.call, self._app, environ, may_wait=True)
+            )
+            if response.wait is None:
+                return response
+            with contextlib.closing(response):
+                await self._wait(response.wait)
+            environ["wsgi.input"] = io.BytesIO()  # the other one was read
             return await _result(pool.submit(wsgi.call, self._app, environ))
+
+    async def _wait(self, wait: Wait) -> None:
+        """Wait for an event, for some time, or until the server stops."""
+        if self._is_stopping:
+            return
+        event = asyncio.wrap_future(wait.event)
+        self._waits.add(event)
+        try:
+            await asyncio.wait([event], timeout=wait.seconds)
+        finally:
+            self._waits.discard(event)
 
     async def _upload(
         self, client: Client, environ: Environ, body: Body

@@ -60,6 +60,7 @@ class Server:
         self.alive = False
         for server in servers:
             server.close()
+        self.application.end_waits()
         for connection in self.connections:
             connection.close_if_idle()
         with contextlib.suppress(TimeoutError):

@@ -5,6 +5,7 @@ import http
 import itertools
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
 
@@ -21,6 +22,20 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 PROBLEM: Final = "application/problem+json"
 
+#: key of the environ with a function to which the application may pass a Wait,
+#: if the server can wait; the server then ignores the response, and calls the
+#: application again after the wait, without this key
+WAIT: Final = "tacker_cnf.wait"
+
+
+class Wait(NamedTuple):
+    """What a response has to wait for, without a thread."""
+
+    #: done at the event; the server cancels it if nothing waits any more
+    event: Future[None]
+    #: the longest time to wait
+    seconds: float
+
 
 class Response(NamedTuple):
     """A response whose first bytes are known."""
@@ -30,7 +45,10 @@ class Response(NamedTuple):
     first: bytes
     #: what follows; None: nothing
     rest: Iterator[bytes] | None = None
+    #: also cancels the wait
     close: Callable[[], None] = lambda: None
+    #: None: it can be sent now
+    wait: Wait | None = None
 
 
 def environ_of(scope: Scope) -> Environ:
@@ -70,13 +88,16 @@ def _path(target: bytes) -> str:
     return unquote_to_bytes(target).decode("latin-1")
 
 
-def call(app: Wsgi, environ: Environ) -> Response:
+def call(app: Wsgi, environ: Environ, *, may_wait: bool = False) -> Response:
     """Call an application until it has the first bytes of its response.
 
     It has to read the body of the request before it returns.
+
+    :param may_wait: whether it may return a response that has to wait
     """
     started: list[tuple[str, list[tuple[str, str]]]] = []
     written: list[bytes] = []
+    waits: list[Wait] = []
 
     def start_response(
         status: str, headers: list[tuple[str, str]], _: Any = None
@@ -84,20 +105,32 @@ def call(app: Wsgi, environ: Environ) -> Response:
         started[:] = [(status, headers)]
         return written.append
 
-    with contextlib.closing(environ["wsgi.input"]):
-        body = app(environ, start_response)
-    close: Callable[[], None] = getattr(body, "close", lambda: None)
-    try:
+    def cancel_waits() -> None:
+        for wait in waits:
+            wait.event.cancel()
+
+    if may_wait:
+        # a copy: the application changes it, and may be called again
+        environ = {**environ, WAIT: waits.append}
+    with contextlib.ExitStack() as cleanup:
+        cleanup.callback(cancel_waits)
+        with contextlib.closing(environ["wsgi.input"]):
+            body = app(environ, start_response)
+        cleanup.callback(getattr(body, "close", lambda: None))
         if isinstance(body, (list, tuple)):
             first, rest = b"".join((*written, *body)), None
         else:
             rest = filter(None, itertools.chain(written, body))
             first = next(rest, b"")
         ((status, headers),) = started
-    except BaseException:
-        close()
-        raise
-    return Response(int(status[:3]), _encode(headers), first, rest, close)
+        return Response(
+            int(status[:3]),
+            _encode(headers),
+            first,
+            rest,
+            cleanup.pop_all().close,
+            waits[0] if waits else None,
+        )
 
 
 def problem_response(error: errors.VnfmError) -> Response:

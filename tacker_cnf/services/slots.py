@@ -71,6 +71,19 @@ def for_uploads(conf: cfg.ConfigOpts) -> Slots:
     )
 
 
+def for_waits(conf: cfg.ConfigOpts) -> Slots:
+    """Limit the requests that wait for the state of an operation; they keep
+    their connections.
+    """
+    number = min(conf.api.max_waits, conf.api.max_connections // 2)
+    return Slots(
+        max(number, 1),
+        conf.api.project_share,
+        "wait for the state of an operation ([api] max_waits, at most half of "
+        "max_connections)",
+    )
+
+
 def for_scripts(conf: cfg.ConfigOpts) -> Slots:
     """Limit the dry runs that run code of VNF packages."""
     return Slots(

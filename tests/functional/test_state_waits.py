@@ -1,0 +1,439 @@
+"""Requests that wait for the state of a lifecycle operation."""
+
+import asyncio
+import http.client
+import select
+import socket
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import fixtures
+import sqlalchemy as sa
+
+from tacker_cnf.cmd import api
+from tacker_cnf.db import op_occs
+from tacker_cnf.db.models import VnfLcmOpOcc
+from tacker_cnf.db.session import DATABASE_ERRORS
+from tacker_cnf.services import state_waits
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
+from tests.factories import NOW, a_stored_instance, an_op_occ
+from tests.fixtures import waiting
+from tests.fixtures.api_server import Answer
+from tests.fixtures.projects import OWNER, UNTRUSTED, Projects
+from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Vnfm
+
+OP_OCCS: Final = "/vnflcm/v2/vnf_lcm_op_occs"
+#: of a wait that ends before
+LONG: Final = "wait=60"
+#: seconds after which a response is missing
+RESPONSE_TIMEOUT_S: Final = 50.0
+#: seconds that no test lasts
+NEVER_S: Final = 3600.0
+THREAD: Final = "state-waits"
+
+
+class Request:
+    """A request that was sent."""
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self._connection = connection
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether nothing of its response has arrived."""
+        return not select.select([self._connection.sock], [], [], 0)[0]
+
+    def response(self) -> Answer:
+        return Answer(self._connection.getresponse())
+
+    def state(self) -> str:
+        """Return the state in the response."""
+        response = self.response()
+        assert response.status == 200, response.content
+        return str(response.json["operationState"])
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Served(fixtures.Fixture):
+    """The server of this service, on a socket, in this process."""
+
+    def __init__(self, vnfm: Vnfm) -> None:
+        super().__init__()
+        self._vnfm = vnfm
+        self._stop = asyncio.Event()
+
+    def _setUp(self) -> None:
+        server = api.server(self._vnfm.conf, self._vnfm.app)
+        listener = socket.create_server(("127.0.0.1", 0))
+        self._port = listener.getsockname()[1]
+        self._runner = asyncio.Runner()
+        self._loop = self._runner.get_loop()
+
+        def run() -> None:
+            with self._runner:
+                self._runner.run(server.serve([listener], self._stop))
+
+        self._thread = threading.Thread(target=run)
+        self._thread.start()
+        self.addCleanup(self._thread.join, 120)
+        self.addCleanup(self.stop)
+
+    def stop(self) -> None:
+        """Do what SIGTERM does."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+
+    def send(self, path: str, headers: dict[str, str]) -> Request:
+        """Send a GET; do not wait for its response."""
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self._port, timeout=RESPONSE_TIMEOUT_S
+        )
+        connection.request(
+            "GET", path, headers={"Version": "2.0.0", **headers}
+        )
+        self.addCleanup(connection.close)
+        return Request(connection)
+
+
+class StateWaitCase(ApiCase):
+    #: configuration, as {group: {option: value}}
+    options: dict[str, dict[str, Any]] = {}  # noqa: RUF012
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnfm = self.useFixture(self.create_service())
+        self.served = self.useFixture(Served(self.vnfm))
+        #: (thread, number of parameters)
+        self.statements: list[tuple[str, int]] = []
+        sa.event.listen(
+            self.vnfm.parts.store.engine, "before_cursor_execute", self.record
+        )
+
+    def create_service(self) -> Vnfm:
+        return Vnfm(**self.options)
+
+    def record(
+        self, _: Any, __: Any, statement: str, parameters: Any, *___: Any
+    ) -> None:
+        if statement.startswith("BEGIN"):
+            return
+        name = threading.current_thread().name
+        self.statements.append((name, len(parameters)))
+
+    def reads(self) -> Sequence[int]:
+        """Return the number of operations that each read of states had."""
+        return [size for name, size in self.statements if name == THREAD]
+
+    def until_waiting(self, number: int) -> None:
+        """Wait until the states of a number of operations are read."""
+        waiting.until(lambda: number in self.reads(), f"{number} waits")
+
+    def add(self, *op_occ_ids: str, project_id: str = OWNER) -> None:
+        """Add operations that no conductor claims."""
+        with self.vnfm.parts.store.writer() as session:
+            for op_occ_id in op_occ_ids:
+                op_occ = an_op_occ(
+                    id=op_occ_id,
+                    operation_state=S.PROCESSING,
+                    project_id=project_id,
+                )
+                op_occs.add(
+                    session, op_occ, a_stored_instance(), {}, NOW, NEVER_S
+                )
+
+    def change(self, **values: Any) -> None:
+        """Change all operations, as another process would."""
+        with self.vnfm.parts.store.engine.begin() as connection:
+            connection.execute(sa.update(VnfLcmOpOcc).values(**values))
+
+    def complete(self) -> None:
+        self.change(operation_state=S.COMPLETED)
+
+    def send(self, op_occ_id: str, query: str, **headers: str) -> Request:
+        path = f"{OP_OCCS}/{op_occ_id}?{query}"
+        return self.served.send(path, headers)
+
+
+class TestWait(StateWaitCase):
+    def test_the_response_is_sent_when_the_state_changes(self) -> None:
+        self.add("a")
+        for root in ("/vnflcm/v2", "/v2"):
+            self.change(operation_state=S.PROCESSING)
+            self.statements.clear()
+            request = self.served.send(f"{root}/vnf_lcm_op_occs/a?{LONG}", {})
+            self.until_waiting(1)
+            self.assertTrue(request.is_waiting)
+            self.complete()
+            self.assertEqual("COMPLETED", request.state())
+
+    def test_an_event_of_this_process_needs_no_interval(self) -> None:
+        name = f"{state_waits.__name__}.READ_INTERVAL_S"
+        self.useFixture(fixtures.MonkeyPatch(name, NEVER_S))
+        may_end = threading.Event()
+        self.addCleanup(may_end.set)
+        begun = threading.Event()
+
+        def hold(_: Any) -> None:
+            begun.set()
+            may_end.wait(120)
+
+        self.vnfm.driver.before["apply"] = hold
+        body = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
+        accepted = self.vnfm.task(self.vnfm.create(), "instantiate", body)
+        self.assertTrue(begun.wait(120))
+        op_occ_id = accepted.headers["Location"].rpartition("/")[2]
+        request = self.send(op_occ_id, LONG)
+        self.until_waiting(1)
+        self.assertTrue(request.is_waiting)
+        may_end.set()
+        self.assertEqual("COMPLETED", request.state())
+
+    def test_the_response_after_the_time_has_the_current_state(self) -> None:
+        self.add("a")
+        self.assertEqual("PROCESSING", self.send("a", "wait=1").state())
+        self.assertEqual({1}, set(self.reads()))
+
+    def test_another_state_is_answered_at_once(self) -> None:
+        self.add("a")
+        query = f"{LONG}&state_not=STARTING&state_not=FAILED_TEMP"
+        self.assertEqual("PROCESSING", self.send("a", query).state())
+        self.complete()
+        self.assertEqual("COMPLETED", self.send("a", LONG).state())
+        self.assertEqual([], self.reads())
+
+    def test_a_state_that_is_to_be_left(self) -> None:
+        self.add("a")
+        self.complete()
+        query = f"{LONG}&state_not=STARTING&state_not=COMPLETED"
+        request = self.send("a", query)
+        self.until_waiting(1)
+        self.change(operation_state=S.STARTING)
+        count = len(self.reads())
+        waiting.until(lambda: len(self.reads()) > count + 1, "two reads")
+        self.assertTrue(request.is_waiting)
+        self.change(operation_state=S.PROCESSING)
+        self.assertEqual("PROCESSING", request.state())
+
+    def test_two_requests_wait_for_one_operation(self) -> None:
+        self.add("a")
+        requests = [self.send("a", LONG) for _ in range(2)]
+        waiting.until(lambda: self.shown() == 2, "both requests")
+        self.until_waiting(1)
+        self.complete()
+        states = [request.state() for request in requests]
+        self.assertEqual(["COMPLETED"] * 2, states)
+
+    def shown(self) -> int:
+        """Return how often a request has read an operation."""
+        return sum(name.startswith("request") for name, _ in self.statements)
+
+    def test_an_entity_tag_is_compared_after_the_wait(self) -> None:
+        self.add("a")
+        tag = self.vnfm.call("GET", f"{OP_OCCS}/a").headers["ETag"]
+        headers = {"If-None-Match": tag}
+        response = self.send("a", "wait=1", **headers).response()
+        self.assertEqual(304, response.status)
+        request = self.send("a", LONG, **headers)
+        self.until_waiting(1)
+        self.complete()
+        self.assertEqual("COMPLETED", request.state())
+
+    def test_an_operation_that_is_deleted_meanwhile(self) -> None:
+        self.add("a")
+        request = self.send("a", LONG)
+        self.until_waiting(1)
+        with self.vnfm.parts.store.engine.begin() as connection:
+            connection.execute(sa.delete(VnfLcmOpOcc))
+        self.assertEqual(404, request.response().status)
+
+    def test_a_failed_read_is_repeated(self) -> None:
+        self.add("a")
+        request = self.send("a", LONG)
+        self.until_waiting(1)
+        failed = threading.Event()
+
+        def fail(*_: Any) -> Any:
+            failed.set()
+            raise DATABASE_ERRORS[0]
+
+        name = f"{op_occs.__name__}.list_states"
+        with fixtures.MonkeyPatch(name, fail):
+            self.assertTrue(failed.wait(120))
+        self.complete()
+        self.assertEqual("COMPLETED", request.state())
+
+    def test_another_server_answers_at_once(self) -> None:
+        self.add("a")
+        response = self.vnfm.call("GET", f"{OP_OCCS}/a?{LONG}")
+        self.assertEqual("PROCESSING", response.json["operationState"])
+
+    def test_requests_that_wait_end_when_the_server_stops(self) -> None:
+        self.add("a", "b")
+        requests = [self.send(op_occ_id, LONG) for op_occ_id in ("a", "b")]
+        self.until_waiting(2)
+        self.served.stop()
+        states = [request.state() for request in requests]
+        self.assertEqual(["PROCESSING"] * 2, states)
+
+
+class TestQuery(StateWaitCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.add("a")
+
+    def assert_refused(self, message: str, queries: Iterable[str]) -> None:
+        for query in queries:
+            response = self.vnfm.call("GET", f"{OP_OCCS}/a?{query}")
+            self.assert_problem(400, response, message)
+
+    def test_the_time_is_one_to_sixty_whole_seconds(self) -> None:
+        values = ("", "0", "61", "100", "-1", "+1", "1.5", "1s", "%D9%A3")
+        self.assert_refused(
+            "allowed are whole seconds from 1 to 60",
+            [f"wait={value}" for value in values],
+        )
+
+    def test_the_time_is_not_repeated(self) -> None:
+        self.assert_refused("repeated", ["wait=1&wait=1"])
+
+    def test_the_states_are_those_of_the_standard(self) -> None:
+        self.assert_refused(
+            "allowed are STARTING, PROCESSING, COMPLETED, FAILED_TEMP, "
+            "FAILED, ROLLING_BACK, ROLLED_BACK.",
+            [
+                f"{LONG}&state_not={value}"
+                for value in ("", "processing", "STARTING,PROCESSING")
+            ],
+        )
+
+    def test_a_state_alone_is_refused(self) -> None:
+        self.assert_refused("needs wait", ["state_not=PROCESSING"])
+
+    def test_misspelled_parameters_are_refused(self) -> None:
+        self.assert_refused('did you mean "wait"', ["Wait=1", "waits=1"])
+        self.assert_refused(
+            'did you mean "state_not"', ["stateNot=FAILED", "state_no=FAILED"]
+        )
+
+    def test_other_parameters_are_ignored(self) -> None:
+        response = self.vnfm.call("GET", f"{OP_OCCS}/a?other=1")
+        self.assertEqual(200, response.status)
+
+
+class TestManyRequests(StateWaitCase):
+    options = {  # noqa: RUF012
+        "api": {"threads": 4, "project_share": 100}
+    }
+
+    def send_many(self, number: int) -> Sequence[Request]:
+        """Send requests, each for an operation of its own; return them when
+        all wait.
+        """
+        op_occ_ids = [f"op-occ-{i}" for i in range(number)]
+        self.add(*op_occ_ids)
+        requests = [self.send(op_occ_id, LONG) for op_occ_id in op_occ_ids]
+        self.until_waiting(number)
+        return requests
+
+    def test_they_need_no_threads(self) -> None:
+        requests = self.send_many(200)
+        for path in ("/vnflcm/v2/vnf_instances", f"{OP_OCCS}/op-occ-1"):
+            self.assertEqual(200, self.served.send(path, {}).response().status)
+        self.assertTrue(all(request.is_waiting for request in requests))
+        self.complete()
+        states = {request.state() for request in requests}
+        self.assertEqual({"COMPLETED"}, states)
+
+    def test_one_statement_reads_the_states_for_all(self) -> None:
+        requests = self.send_many(100)
+        self.statements.clear()
+        waiting.until(lambda: len(self.reads()) >= 3, "three reads")
+        self.assertEqual({100}, set(self.reads()))
+        others = {name for name, _ in self.statements if "request" in name}
+        self.assertEqual(set(), others)
+        self.complete()
+        for request in requests:
+            self.assertEqual("COMPLETED", request.state())
+        waiting.until(
+            lambda: not any(t.name == THREAD for t in threading.enumerate()),
+            "the end of the reads",
+        )
+
+
+class TestLimit(StateWaitCase):
+    options = {  # noqa: RUF012
+        "api": {"max_waits": 1}
+    }
+
+    def test_a_further_request_is_rejected(self) -> None:
+        self.add("a")
+        first = self.send("a", LONG)
+        self.until_waiting(1)
+        refused = self.send("a", LONG).response()
+        self.assertEqual(503, refused.status)
+        self.assertIn("[api] max_waits", refused.json["detail"])
+        self.assertEqual("10", refused.headers["Retry-After"])
+        self.complete()
+        self.assertEqual("COMPLETED", first.state())
+        self.change(operation_state=S.PROCESSING)
+        self.assertEqual("PROCESSING", self.send("a", "wait=1").state())
+
+    def test_a_closed_connection_ends_its_wait(self) -> None:
+        self.add("a", "b")
+        first = self.send("a", LONG)
+        self.until_waiting(1)
+        self.assertEqual(503, self.send("b", LONG).response().status)
+        first.close()
+
+        def is_accepted() -> bool:
+            return self.send("b", "wait=1").response().status == 200
+
+        waiting.until(is_accepted, "the place of the first one")
+
+
+class TestProjects(StateWaitCase):
+    options = {  # noqa: RUF012
+        "api": {"max_waits": 2, "project_share": 50}
+    }
+
+    def create_service(self) -> Vnfm:
+        self.projects = Projects(**self.options)
+        return self.projects
+
+    def token(self, project: str) -> str:
+        """Return a token of a project."""
+        self.projects.become(project)
+        self.vnfm.call("GET", OP_OCCS)
+        return self.projects.token
+
+    def request(self, project: str, op_occ_id: str) -> Request:
+        headers = {"X-Auth-Token": self.token(project)}
+        return self.send(op_occ_id, LONG, **headers)
+
+    def test_an_operation_of_another_project_is_not_found(self) -> None:
+        self.add("a")
+        self.assertEqual(404, self.request(UNTRUSTED, "a").response().status)
+        self.assertEqual([], self.reads())
+
+    def test_the_project_is_checked_after_the_wait(self) -> None:
+        self.add("a")
+        request = self.request(OWNER, "a")
+        self.until_waiting(1)
+        self.change(operation_state=S.COMPLETED, project_id=UNTRUSTED)
+        self.assertEqual(404, request.response().status)
+
+    def test_a_project_has_its_share_of_the_waits(self) -> None:
+        self.add("a")
+        self.add("b", project_id=UNTRUSTED)
+        first = self.request(OWNER, "a")
+        self.until_waiting(1)
+        refused = self.request(OWNER, "a").response()
+        self.assertEqual(503, refused.status)
+        other = self.request(UNTRUSTED, "b")
+        self.until_waiting(2)
+        self.complete()
+        self.assertEqual("COMPLETED", first.state())
+        self.assertEqual("COMPLETED", other.state())
