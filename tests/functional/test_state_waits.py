@@ -2,7 +2,9 @@
 
 import asyncio
 import http.client
+import json
 import select
+import signal
 import socket
 import threading
 from collections.abc import Iterable, Sequence
@@ -19,9 +21,9 @@ from tacker_cnf.services import state_waits
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tests.factories import NOW, a_stored_instance, an_op_occ
 from tests.fixtures import waiting
-from tests.fixtures.api_server import Answer
+from tests.fixtures.api_server import Answer, ApiServer
 from tests.fixtures.projects import OWNER, UNTRUSTED, Projects
-from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Vnfm
+from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar, Vnfm
 
 OP_OCCS: Final = "/vnflcm/v2/vnf_lcm_op_occs"
 #: of a wait that ends before
@@ -392,6 +394,45 @@ class TestLimit(StateWaitCase):
             return self.send("b", "wait=1").response().status == 200
 
         waiting.until(is_accepted, "the place of the first one")
+
+
+class TestSigterm(ApiCase):
+    def test_it_ends_the_waits(self) -> None:
+        server = self.useFixture(
+            ApiServer(self, api={"max_waits": 1, "threads": 1})
+        )
+        path = self.create_operation(server)
+        client = server.connect()
+        client.sendall(
+            f"GET {path}?{LONG} HTTP/1.1\r\n"
+            "Host: 127.0.0.1\r\nVersion: 2.0.0\r\n\r\n".encode()
+        )
+        # it waits when another one is answered after it
+        server.get("/vnflcm/api_versions")
+        self.assertEqual(503, server.get(f"{path}?{LONG}").status)
+        server.program.signal(signal.SIGTERM)
+        response = client.makefile("rb").read()
+        self.assertEqual(b"200", response.split()[1], str(response))
+        self.assertEqual(0, server.program.stop())
+
+    def create_operation(self, server: ApiServer) -> str:
+        """Start an operation, which no conductor runs; return its path."""
+        csar = self.useFixture(Csar())
+        server.upload(server.create_package(), csar.read())
+        created = server.call(
+            "POST",
+            "/vnflcm/v2/vnf_instances",
+            json.dumps({"vnfdId": csar.vnfd_id}),
+        )
+        accepted = server.call(
+            "PATCH",
+            f"/vnflcm/v2/vnf_instances/{created.json['id']}",
+            json.dumps({"vnfInstanceName": "a-name"}),
+            {"Content-Type": "application/merge-patch+json"},
+        )
+        self.assertEqual(202, accepted.status, str(accepted.content))
+        op_occ_id = accepted.headers["Location"].rpartition("/")[2]
+        return f"{OP_OCCS}/{op_occ_id}"
 
 
 class TestProjects(StateWaitCase):
