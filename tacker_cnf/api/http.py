@@ -39,6 +39,8 @@ CONTEXT: Final = "tacker_cnf.context"
 ENFORCER: Final = "tacker_cnf.enforcer"
 API: Final = "tacker_cnf.api"
 ROUTE: Final = "tacker_cnf.route"
+#: set if the response is not sent, since the request is handled again
+IS_WAITING: Final = "tacker_cnf.is_waiting"
 REQUEST_ID: Final = "openstack.request_id"
 ORIGINAL_ENVIRON: Final = "tacker_cnf.given"
 REQUEST_BODY: Final = "tacker_cnf.content"
@@ -367,7 +369,9 @@ def wait(event: Future[None], seconds: float) -> Any:
     """Return a response that is not sent: the server handles the request again
     at an event, or after some seconds.
     """
-    pecan.request.environ[WAIT](Wait(event, seconds))
+    environ = pecan.request.environ
+    environ[WAIT](Wait(event, seconds))
+    environ[IS_WAITING] = True
     return empty_response(200)
 
 

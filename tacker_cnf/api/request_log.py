@@ -40,7 +40,8 @@ def record_requests(app: Wsgi, trail: AuditTrail) -> Wsgi:
         context.enter_request(request_id)
         response = _Response(start_response, request_id)
         body = app(environ, response.start)
-        _record(environ, response, trail, started)
+        if http.IS_WAITING not in environ:
+            _record(environ, response, trail, started)
         return body
 
     return application

@@ -7,6 +7,7 @@ import select
 import signal
 import socket
 import threading
+import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tests.factories import NOW, a_stored_instance, an_op_occ
 from tests.fixtures import waiting
 from tests.fixtures.api_server import Answer, ApiServer
+from tests.fixtures.json_log import JsonLog
 from tests.fixtures.projects import OWNER, UNTRUSTED, Projects
 from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar, Vnfm
 
@@ -170,6 +172,22 @@ class TestWait(StateWaitCase):
             self.assertTrue(request.is_waiting)
             self.complete()
             self.assertEqual("COMPLETED", request.state())
+
+    def test_a_request_that_has_waited_has_one_line_in_the_log(self) -> None:
+        log = self.useFixture(JsonLog())
+        self.add("a")
+        request_id = f"req-{uuid.uuid4()}"
+        headers = {"X-Openstack-Request-Id": request_id}
+        request = self.send("a", LONG, **headers)
+        self.until_waiting(1)
+        self.complete()
+        self.assertEqual("COMPLETED", request.state())
+        (line,) = (
+            line
+            for line in log.messages(request_id)
+            if line.startswith("Request:")
+        )
+        self.assertIn("status=200", line)
 
     def test_an_event_of_this_process_needs_no_interval(self) -> None:
         name = f"{state_waits.__name__}.READ_INTERVAL_S"
