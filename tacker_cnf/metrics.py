@@ -246,11 +246,18 @@ class Registry:
         return self._library.generate_latest(self._registry)
 
 
+#: IDs of the registered VIMs: a request can have any other ID
+_registered: Collection[str | None] = frozenset()
+
+
 def vim_label(vim_ids: Collection[str | None]) -> str:
     """Return the label of the VIMs of an operation: the ID of the first one
     that is registered.
     """
-    return next(filter(None, vim_ids), UNREGISTERED)
+    return next(
+        (vim_id for vim_id in vim_ids if vim_id and vim_id in _registered),
+        UNREGISTERED,
+    )
 
 
 def set_vims(vims: Collection[tuple[str, str, str]]) -> None:
@@ -259,10 +266,12 @@ def set_vims(vims: Collection[tuple[str, str, str]]) -> None:
 
     :param vims: ID, name and type of each
     """
+    global _registered  # noqa: PLW0603
+    _registered = frozenset(vim_id for vim_id, *_ in vims)
     for vim in vims:
         VIM.set(1.0, *vim)
     VIM.remove_unless(lambda labels: tuple(labels) in vims)
-    known = {UNREGISTERED, *(vim_id for vim_id, *_ in vims)}
+    known = {UNREGISTERED, *_registered}
     for metric in (OPERATIONS, OPERATION_SECONDS, VIM_REACHABLE):
         at = metric.labels.index("vim")
         metric.remove_unless(lambda labels, at=at: labels[at] in known)  # type: ignore[misc]

@@ -39,6 +39,8 @@ CONTEXT: Final = "tacker_cnf.context"
 ENFORCER: Final = "tacker_cnf.enforcer"
 API: Final = "tacker_cnf.api"
 ROUTE: Final = "tacker_cnf.route"
+#: set if the request changes nothing
+IS_DRY_RUN: Final = "tacker_cnf.is_dry_run"
 #: set if the response is not sent, since the request is handled again
 IS_WAITING: Final = "tacker_cnf.is_waiting"
 REQUEST_ID: Final = "openstack.request_id"
@@ -236,7 +238,10 @@ def is_dry_run() -> bool:
     values = pecan.request.GET.getall(openapi_parameters.DRY_RUN.name)
     if len(values) > 1:
         raise errors.BadRequest("dry_run: it is repeated; give it once.")
-    return "true" in values
+    if "true" not in values:
+        return False
+    pecan.request.environ[IS_DRY_RUN] = True
+    return True
 
 
 def _reject_dry_run() -> None:

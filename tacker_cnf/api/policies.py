@@ -384,7 +384,7 @@ def rule_of(task: str) -> str:
 
 
 class Enforcer(policy.Enforcer):
-    """The enforcer of oslo.policy; gives the same answer for a second, so a
+    """The enforcer of oslo.policy; caches its decisions for a second, so a
     changed policy file applies at the latest after that time.
     """
 
@@ -402,7 +402,7 @@ class Enforcer(policy.Enforcer):
             self._answers = {}
             self._forget_at = now + ANSWERS_LAST_S
         answers = self._answers
-        values = client.to_policy_values()
+        values = dict(client.to_policy_values())
         question = (rule, repr(target), repr(values))
         allowed = answers.get(question)
         if allowed is None:

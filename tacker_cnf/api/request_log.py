@@ -81,7 +81,7 @@ def _record(
         environ.get("REMOTE_ADDR"),
         log.DEBUG if is_routine else log.INFO,
     )
-    if method in ACTIONS and "dry_run=true" not in environ["QUERY_STRING"]:
+    if method in ACTIONS and http.IS_DRY_RUN not in environ:
         trail.record("request", _event(environ, response))
 
 

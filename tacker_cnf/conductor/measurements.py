@@ -7,7 +7,7 @@ from typing import Final
 
 from oslo_log import log
 
-from tacker_cnf import errors, metrics
+from tacker_cnf import metrics
 from tacker_cnf.db import conductors, statistics, vims
 from tacker_cnf.db.models import Vim
 from tacker_cnf.db.session import Store, severity, transaction
@@ -108,9 +108,9 @@ class Measurements:
             connection = self._vim_connections.of_vim(vim)
             driver = self._drivers.for_connections({"": connection})
             driver.check_connection(connection)
-        except errors.VnfmError as error:
+        except Exception as error:  # noqa: BLE001  # of any driver
             if vim.id not in self._unreachable:
-                LOG.warning("VIM check failed: vim=%s error=%s", vim.id, error)
+                LOG.warning("VIM check failed: vim=%s error=%r", vim.id, error)
             self._unreachable.add(vim.id)
             return False
         self._unreachable.discard(vim.id)

@@ -214,6 +214,7 @@ class Conductor:
 
     def _run_operation(self, op_occ_id: str) -> None:
         claimed = None
+        context.enter_request(None)  # it is known when the row was read
         try:
             claimed = self.claims.acquire(op_occ_id)
             self._locked.discard(op_occ_id)

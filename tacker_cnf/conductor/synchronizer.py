@@ -90,8 +90,8 @@ class Synchronizer:
         #: set when instances may have changed their VIMs, and these instances
         self._watch_refresh = threading.Event()
         self._changed: set[str] = set()
-        #: Clock.monotonic() when all instances are looked at again
-        self._look_at_all_at = -math.inf
+        #: Clock.monotonic() when all instances are read again
+        self._refresh_all_at = -math.inf
         self._periodic_tasks = PeriodicTasks(severity, clock)
         self._stopped = self._periodic_tasks.stopped
 
@@ -173,12 +173,14 @@ class Synchronizer:
         with self._lock:
             changed, self._changed = self._changed, set()
         now = self._clock.monotonic()
-        if now < self._look_at_all_at:
+        refresh_all_at, self._refresh_all_at = self._refresh_all_at, -math.inf
+        if now < refresh_all_at:
             self.watches.refresh(changed)
         else:
             # another conductor may have changed an instance
             self.watches.refresh()
-            self._look_at_all_at = now + self._conf.lease / 3
+            refresh_all_at = now + self._conf.lease / 3
+        self._refresh_all_at = refresh_all_at  # at once if it has failed
         self._clock.wait(self._stopped, DEFAULT_RETRY_DELAY_S)
         self._clock.wait(self._watch_refresh, self._conf.lease / 3)
 

@@ -53,7 +53,7 @@ class VimResolver:
         if not all(vim.vim_type for vim in requested.values()):
             requested = self._vim_connections.name(
                 session, requested, project_id
-            )
+            ).connections
         return ResolvedVims(
             vim_connections=requested,
             resolved_connections=self._vim_connections.complete(
@@ -84,13 +84,14 @@ class VimResolver:
         """
         try:
             with self._store.writer() as session:
-                connections = self._vim_connections.name(
+                named = self._vim_connections.name(
                     session, requested, instance.project_id
                 )
-                self._drivers.for_connections(connections)
-                used = [c.vim_id for c in connections.values() if c.vim_id]
-                vims.record_use(session, instance.id, used)
-                return self.resolve(session, connections, instance.project_id)
+                self._drivers.for_connections(named.connections)
+                vims.record_use(session, instance.id, named.registered)
+                return self.resolve(
+                    session, named.connections, instance.project_id
+                )
         except ReferenceError:
             raise errors.Conflict(
                 "vimConnections: the VIM has just been deleted."

@@ -84,10 +84,10 @@ class VimUsage:
         }
 
     def _list_changed(self) -> Collection[str]:
-        """List the instances that are new, have changed, or are gone."""
+        """List the instances that are new, have changed, or were deleted."""
         running = dict(self._running())
-        gone = self._instances.keys() - running
-        return gone | {
+        deleted = self._instances.keys() - running
+        return deleted | {
             instance_id
             for instance_id, generation in running.items()
             if instance_id not in self._instances

@@ -146,6 +146,20 @@ def load(session: orm.Session, instance_id: str) -> StoredInstance:
     if row is None:
         raise errors.NotFound(f"There is no VNF instance {instance_id}.")
     scope.authorize(session, scope.owner_of(row))
+    return _stored(session, row)
+
+
+def find_reserved(
+    session: orm.Session, instance_id: str, op_occ_id: str
+) -> StoredInstance | None:
+    """Return the instance that an operation has; None: it has none."""
+    row = session.execute(_STORED, {"instance_id": instance_id}).one_or_none()
+    if row is None or row.busy_with != op_occ_id:
+        return None
+    return _stored(session, row)
+
+
+def _stored(session: orm.Session, row: Any) -> StoredInstance:
     return StoredInstance(
         instance=_value({name: getattr(row, name) for name in COLUMNS}),
         generation=row.generation,
@@ -154,9 +168,7 @@ def load(session: orm.Session, instance_id: str) -> StoredInstance:
         is_free=row.is_free,
         leftovers=row.leftovers,
         uses_next_vnfd=row.uses_next_vnfd,
-        vims=vims.list_provided(session, instance_id)
-        if row.provides_vims
-        else (),
+        vims=vims.list_provided(session, row.id) if row.provides_vims else (),
     )
 
 

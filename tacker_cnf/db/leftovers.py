@@ -279,11 +279,16 @@ def release(
 
 
 def unmark(session: orm.Session, instance_id: str) -> bool:
-    """Remove the mark of an instance even if it has leftovers; return whether
-    it was marked.
+    """Remove the mark of an instance that no operation has, even if it has
+    leftovers; return whether it was marked.
     """
-    marked = (Row.id == instance_id, Row.leftovers.is_not(None))
-    was_marked = _update(session, *marked, leftovers=None)
+    was_marked = _update(
+        session,
+        Row.id == instance_id,
+        Row.leftovers.is_not(None),
+        Row.busy_with.is_(None),
+        leftovers=None,
+    )
     if was_marked:
         _release_vims(session, instance_id)
     return was_marked

@@ -4,7 +4,6 @@ Only `record` and `decide` change a state. A conductor writes with the fencing
 token of its claim; the write fails if another conductor has claimed since.
 """
 
-import contextlib
 import datetime
 import hashlib
 from collections.abc import (
@@ -374,7 +373,7 @@ def load(session: orm.Session, op_occ_id: str) -> ClaimedOperation:
 
 def _claimed(session: orm.Session, row: Row, fence: int) -> ClaimedOperation:
     return ClaimedOperation(
-        stored=_reserved(session, row.id, row.vnf_instance_id),
+        stored=instances.find_reserved(session, row.vnf_instance_id, row.id),
         op_occ=_value({name: getattr(row, name) for name in COLUMNS}),
         requested_by=row.requested_by,
         vim_connections=row.vim_connections,
@@ -390,17 +389,6 @@ def _claimed(session: orm.Session, row: Row, fence: int) -> ClaimedOperation:
         recorded=row.recorded,
         lost_owner=row.owner,
     )
-
-
-def _reserved(
-    session: orm.Session, op_occ_id: str, instance_id: str
-) -> StoredInstance | None:
-    """Return the instance that an operation has; None: it has none."""
-    with contextlib.suppress(errors.NotFound):
-        stored = instances.load(session, instance_id)
-        if stored.holder == op_occ_id:
-            return stored
-    return None
 
 
 def record(
@@ -422,9 +410,7 @@ def record(
     :raises LeaseLost: another conductor has claimed the operation
     :raises ScriptFailed: the instance cannot provide one of the VIMs
     """
-    row = _lock_own(
-        session, claimed_op, *COLUMNS.values(), Row.recorded, plans.EXISTS
-    )
+    row = _lock_own(session, claimed_op, *COLUMNS.values(), Row.recorded)
     op_occ = _value({name: getattr(row, name) for name in COLUMNS})
     before = op_occ.operation_state
     if row.recorded == number:
@@ -445,7 +431,7 @@ def record(
         .values(recorded=number, **values)
     )
     if result.plan:
-        plans.save(session, op_occ.id, result.plan, is_saved=row.has_plan)
+        plans.save(session, op_occ.id, result.plan)
     if event != Event.FAIL:
         _update_provided_vims(session, op_occ, result, now)
     stored = claimed_op.stored
@@ -600,7 +586,9 @@ def decide(
     is_final = new in states.FINAL
     if is_final and op_occ.operation == LcmOperationType.INSTANTIATE:
         leftovers.mark(session, op_occ.vnf_instance_id)
-    stored = _reserved(session, op_occ_id, op_occ.vnf_instance_id)
+    stored = instances.find_reserved(
+        session, op_occ.vnf_instance_id, op_occ_id
+    )
     if is_final and stored:
         stored = instances.release(session, stored)
     decided = get(session, op_occ_id)
@@ -688,8 +676,8 @@ def save_plan(
 
     :raises LeaseLost: another conductor has claimed the operation
     """
-    (is_saved,) = _lock_own(session, claimed_op, plans.EXISTS)
-    plans.save(session, claimed_op.op_occ.id, plan, is_saved=is_saved)
+    _lock_own(session, claimed_op, Row.id)
+    plans.save(session, claimed_op.op_occ.id, plan)
 
 
 def save_script_memory(

@@ -12,12 +12,6 @@ from tacker_cnf.db import models
 from tacker_cnf.lcm.vnf_plan import VnfPlan
 
 Row = models.OperationPlan
-#: whether an operation has a plan
-EXISTS: Final = (
-    sa.exists()
-    .where(Row.vnf_lcm_op_occ_id == models.VnfLcmOpOcc.id)
-    .label("has_plan")
-)
 #: the most bytes of a plan as JSON; database servers limit the size of a
 #: statement
 MAX_BYTES: Final = 4 * 1024 * 1024
@@ -27,22 +21,20 @@ TOO_LARGE: Final = (
 )
 
 
-def save(
-    session: orm.Session, op_occ_id: str, plan: VnfPlan, *, is_saved: bool
-) -> None:
+def save(session: orm.Session, op_occ_id: str, plan: VnfPlan) -> None:
     """Save the plan of an operation, in place of an earlier one; the caller
     has locked the operation.
-
-    :param is_saved: whether there is an earlier one
     """
     values = {"plan": _limited(plan)}
-    session.connection().execute(
+    updated = session.connection().execute(
         sa.update(Row)
         .where(Row.vnf_lcm_op_occ_id == op_occ_id)
         .values(**values)
-        if is_saved
-        else sa.insert(Row).values(vnf_lcm_op_occ_id=op_occ_id, **values)
     )
+    if updated.rowcount == 0:
+        session.execute(
+            sa.insert(Row).values(vnf_lcm_op_occ_id=op_occ_id, **values)
+        )
 
 
 def get(session: orm.Session, op_occ_id: str) -> VnfPlan | None:

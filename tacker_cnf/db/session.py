@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import math
+import select
 import threading
 import time
 import weakref
@@ -366,21 +367,24 @@ def _prepare(engine: sa.Engine, timeouts: Timeouts | None) -> None:
     if engine.dialect.name == "sqlite":
         _prepare_sqlite(engine)
         return
-    _ping_idle_connections(engine)
     if engine.dialect.driver == "psycopg2":
-        _read_without_transaction(engine)
+        _prepare_psycopg2(engine)
     if timeouts:
         timeouts.install(engine)
         engine.dispose()  # oslo.db has opened one without timeouts
 
 
-def _read_without_transaction(engine: sa.Engine) -> None:
-    """Spare readers on PostgreSQL the requests BEGIN and ROLLBACK: with or
-    without them, each statement has a snapshot of its own (READ COMMITTED).
+def _prepare_psycopg2(engine: sa.Engine) -> None:
+    """Spare PostgreSQL requests around a statement.
 
-    The attribute of psycopg2 sends nothing, unlike SQLAlchemy's isolation
-    level AUTOCOMMIT.
+    A reader sends no BEGIN and ROLLBACK: with or without them, each statement
+    has a snapshot of its own (READ COMMITTED). The attribute of psycopg2 sends
+    nothing, unlike SQLAlchemy's isolation level AUTOCOMMIT. oslo.db pings each
+    connection before it is used: only those that were idle for a while are
+    pinged, and those whose server has closed them, by which they can be read.
     """
+    ping = engine.dialect.do_ping
+    last_use = weakref.WeakKeyDictionary[Any, float]()
 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
@@ -389,27 +393,28 @@ def _read_without_transaction(engine: sa.Engine) -> None:
 
     @sa.event.listens_for(engine, "checkin")
     def reset(connection: Any, _: Any) -> None:
-        if connection is not None and connection.autocommit:
+        if connection is None:
+            return
+        if connection.autocommit:
             connection.autocommit = False
+        last_use[connection] = time.monotonic()
 
-
-def _ping_idle_connections(engine: sa.Engine) -> None:
-    """Ping only connections that were idle for a while before they are used;
-    oslo.db pings all. A transaction is repeated if its connection is closed.
-    """
-    ping = engine.dialect.do_ping
-    last_use = weakref.WeakKeyDictionary[Any, float]()
-
-    @sa.event.listens_for(engine, "checkin")
-    def note_use(connection: Any, _: Any) -> None:
-        if connection is not None:
-            last_use[connection] = time.monotonic()
-
-    def ping_idle(connection: Any) -> bool:
+    def ping_unless_in_use(connection: Any) -> bool:
         idle = time.monotonic() - last_use.get(connection, -math.inf)
-        return idle < PING_AFTER_S or ping(connection)
+        if idle < PING_AFTER_S and not _has_input(connection):
+            return True
+        return ping(connection)
 
-    engine.dialect.do_ping = ping_idle  # type: ignore[assignment,method-assign]
+    engine.dialect.do_ping = ping_unless_in_use  # type: ignore[assignment,method-assign]
+
+
+def _has_input(connection: Any) -> bool:
+    """Return whether a connection can be read: the server has closed it."""
+    if connection.closed:
+        return True
+    found = select.poll()
+    found.register(connection.fileno(), select.POLLIN)
+    return bool(found.poll(0))
 
 
 def _translate_connect_errors(engine: sa.Engine) -> None:

@@ -8,7 +8,7 @@ conductors claim its operations.
 import dataclasses
 import math
 import select
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, Self
 
 import sqlalchemy as sa
@@ -119,34 +119,28 @@ class Timeouts:
         def limit(_: Any, __: Any, ___: Any, parameters: Any) -> None:
             parameters["connection_factory"] = Connection
 
-        extensions.set_wait_callback(_waiting())
+        extensions.set_wait_callback(_wait)
 
 
-def _waiting() -> Callable[[Any], None]:
-    """Return how psycopg2 waits for the response of the server."""
+def _wait(connection: Any) -> None:
+    """Wait until psycopg2 has the response of the server.
+
+    :raises OperationalError: the server does not respond; psycopg2 closes the
+        connection
+    """
     from psycopg2 import OperationalError, extensions
 
-    done = extensions.POLL_OK
     events = {
         extensions.POLL_READ: select.POLLIN,
         extensions.POLL_WRITE: select.POLLOUT,
     }
-
-    def wait(connection: Any) -> None:
-        """Wait for a response.
-
-        :raises OperationalError: the server does not respond; psycopg2 closes
-            the connection
-        """
-        seconds: float = getattr(connection, "answer_timeout", math.inf)
-        deadline = Deadline.within(seconds)
-        while (state := connection.poll()) != done:
-            left = deadline.remaining
-            ready = select.poll()
-            ready.register(connection.fileno(), events[state])
-            if not ready.poll(None if left == math.inf else left * 1000):
-                raise OperationalError(
-                    f"The database server did not answer within {seconds:g} s"
-                )
-
-    return wait
+    seconds: float = getattr(connection, "answer_timeout", math.inf)
+    deadline = Deadline.within(seconds)
+    while (state := connection.poll()) != extensions.POLL_OK:
+        left = deadline.remaining
+        ready = select.poll()
+        ready.register(connection.fileno(), events[state])
+        if not ready.poll(None if left == math.inf else left * 1000):
+            raise OperationalError(
+                f"The database server did not answer within {seconds:g} s"
+            )

@@ -469,17 +469,12 @@ class OperationService:
                 for (position, op_occ), names in named
             )
 
-    def find_new_package(
-        self, context: RequestContext, op_occ: VnfLcmOpOcc
+    def find_package(
+        self, context: RequestContext, vnfd_id: str, project_id: str
     ) -> str | None:
-        """Return the package of the VNFD that an operation has changed its
-        instance to, if there is one.
-        """
-        vnfd_id = op_occ.changed_info and op_occ.changed_info.vnfd_id
-        if not vnfd_id:
-            return None
+        """Return the ID of the package of a VNFD; None: there is none."""
         package = self._store.read(
-            context, packages.find_of_vnfd, vnfd_id, op_occ.project_id
+            context, packages.find_of_vnfd, vnfd_id, project_id
         )
         return package.id if package else None
 
@@ -522,7 +517,7 @@ def name_vims(
     requested = instance.vim_connection_info or getattr(
         request, "vim_connection_info", {}
     )
-    return vim_connections.resolve(session, requested, instance.project_id)
+    return vim_connections.name(session, requested, instance.project_id)
 
 
 def _read_free_for_modification(
@@ -551,7 +546,7 @@ def name_modified_vims(
     requested = modification.connections(instance, request, provided)
     if not requested:
         return NamedVims({}, {}, frozenset())
-    return vim_connections.resolve(session, requested, instance.project_id)
+    return vim_connections.name(session, requested, instance.project_id)
 
 
 def _insert(

@@ -456,7 +456,9 @@ def _read_failed(
     instance = instances.get(session, op_occ.vnf_instance_id)
     named: Mapping[str, VimConnectionInfo] = {}
     if requested:
-        named = vim_connections.name(session, requested, instance.project_id)
+        named = vim_connections.name(
+            session, requested, instance.project_id
+        ).connections
     return (
         failed,
         instance,

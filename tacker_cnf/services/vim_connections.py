@@ -79,7 +79,7 @@ class VimConnections:
 
     def name(
         self, session: Session, requested: Connections, project_id: str
-    ) -> Connections:
+    ) -> NamedVims:
         """Resolve the vimConnectionInfo of a request, each entry with its
         type.
 
@@ -91,15 +91,6 @@ class VimConnections:
         :raises InvalidVimConnection: an entry has neither the id of a
             registered VIM that the project may use, nor a vimType and
             endpoint; or it has a policy
-        """
-        return self.resolve(session, requested, project_id).connections
-
-    def resolve(
-        self, session: Session, requested: Connections, project_id: str
-    ) -> NamedVims:
-        """Do the same as `name`, and return the policies, too.
-
-        :raises InvalidVimConnection: as of `name`
         """
         found = {
             key: self._named(session, key, requested[key], project_id)

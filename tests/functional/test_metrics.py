@@ -6,7 +6,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
 
-from tacker_cnf import errors
+from tacker_cnf import errors, metrics
 from tacker_cnf.conductor.measurements import Measurements
 from tacker_cnf.db import models
 from tacker_cnf.metrics import API_METRICS, CONDUCTOR_METRICS, Registry
@@ -208,8 +208,25 @@ class TestMeasurements(MetricsCase):
 
         self.patch(self.vnfm.driver, "check_connection", check)
 
+    def test_a_driver_that_fails_stops_no_other_check(self) -> None:
+        vim_id = self.register()
+        self.refuse(RuntimeError("of the driver"))
+        self.measurements.check_vims()
+        self.assertEqual(0, self.value("vim_reachable", vim=vim_id))
+
+    def test_an_id_that_is_not_registered_is_no_label(self) -> None:
+        vim_id = self.register()
+        self.measurements.read_database()
+        for ids, label in (
+            (["any text", vim_id], vim_id),
+            (["any text", None], metrics.UNREGISTERED),
+            ([], metrics.UNREGISTERED),
+        ):
+            self.assertEqual(label, metrics.vim_label(ids))
+
     def test_the_series_of_a_deleted_vim_are_removed(self) -> None:
         vim_id = self.register()
+        self.measurements.read_database()
         connections = {"vim1": {"vimType": "fake", "vimId": vim_id}}
         instance_id = self.vnfm.create_instantiated(
             vimConnectionInfo=connections

@@ -236,6 +236,13 @@ class TestRequest(ApiCase):
         self.assertEqual(200, response.status)
         self.assertEqual(before, len(self.log.audit_events()))
 
+    def test_a_query_that_resembles_a_dry_run_is_audited(self) -> None:
+        for query in ("x=dry_run=true", "not_dry_run=true"):
+            path = f"{INSTANCES}/{self.vnfm.create()}?{query}"
+            before = len(self.log.audit_events())
+            self.assertEqual(204, self.vnfm.call("DELETE", path).status)
+            self.assertEqual(before + 1, len(self.log.audit_events()))
+
     def test_each_change_is_audited_with_client_and_target(self) -> None:
         request_id = new_id()
         instance_id = self.vnfm.create()

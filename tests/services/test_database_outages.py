@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import sqlalchemy as sa
 import testtools
 
+from tacker_cnf.db.session import Store
 from tests.fixtures import waiting
 from tests.fixtures.processes import children
 from tests.fixtures.tcp_proxy import TcpProxy
@@ -93,6 +94,31 @@ class TestApi(DatabaseOutageCase):
         response.read()
         self.assertEqual(200, response.status)
         return connection.sock
+
+
+class TestReader(DatabaseOutageCase):
+    def test_a_list_does_not_use_a_connection_that_was_closed(self) -> None:
+        self.deploy()
+        store = Store(self.deployment.database.url)
+        self.addCleanup(store.close)
+        database = self.deployment.database
+        with store.reader() as reader:
+            pid = reader.scalar(sa.text("SELECT pg_backend_pid()"))
+        database.execute("SELECT pg_terminate_backend(:pid)", pid=pid)
+        waiting.until(
+            lambda: (
+                not database.fetch_row(
+                    "SELECT count(*) AS count FROM pg_stat_activity "
+                    "WHERE pid = :pid",
+                    pid=pid,
+                )["count"]
+            ),
+            "the end of the connection",
+        )
+        with store.reader() as reader:
+            self.assertNotEqual(
+                pid, reader.scalar(sa.text("SELECT pg_backend_pid()"))
+            )
 
 
 class TestConductor(DatabaseOutageCase):

@@ -1,5 +1,7 @@
 """/vnflcm/v1/vnf_lcm_op_occs (SOL003 v2.6.1, 5.4.12 to 5.4.17)."""
 
+import functools
+from collections.abc import Callable
 from typing import Any, Final
 
 from tacker_cnf.api import (
@@ -40,11 +42,12 @@ class VnfLcmOpOccsV1:
     def get_all(self) -> list[dict[str, Any]]:
         """List lifecycle operations."""
         list_query = query.from_request(_LIST_DEFINITION)
+        convert = self._conversion()
         with self._operations.find(
             http.caller(), list_query.db_query
         ) as found:
             return list_query.build_page(
-                (position, self._convert(op_occ)) for position, op_occ in found
+                (position, convert(op_occ)) for position, op_occ in found
             )
 
     @http.endpoint(
@@ -56,7 +59,7 @@ class VnfLcmOpOccsV1:
     def get(self, op_occ_id: str) -> Any:
         """Read a lifecycle operation."""
         op_occ, tag = self._operations.get(http.caller(), op_occ_id)
-        return conditional_requests.respond(tag, self._convert(op_occ))
+        return conditional_requests.respond(tag, self._conversion()(op_occ))
 
     @http.endpoint(
         202, rule="vnf_lcm_op_occs:retry", **vnf_lcm_op_occs.RESUMING_TASK
@@ -82,11 +85,25 @@ class VnfLcmOpOccsV1:
         op_occ = self._operations.fail(
             http.caller(), op_occ_id, preconditions_from_request()
         )
-        return self._convert(op_occ)
+        return self._conversion()(op_occ)
 
-    def _convert(self, op_occ: VnfLcmOpOcc) -> VnfLcmOpOccV1:
-        package_id = self._operations.find_new_package(http.caller(), op_occ)
-        return resources.op_occ(op_occ, http.base_url(), package_id)
+    def _conversion(self) -> Callable[[VnfLcmOpOcc], VnfLcmOpOccV1]:
+        """Return the conversion of the operations of a request, which finds
+        each package once.
+        """
+        find_package = functools.cache(
+            functools.partial(self._operations.find_package, http.caller())
+        )
+        base = http.base_url()
+
+        def convert(op_occ: VnfLcmOpOcc) -> VnfLcmOpOccV1:
+            vnfd_id = op_occ.changed_info and op_occ.changed_info.vnfd_id
+            package_id = None
+            if vnfd_id:
+                package_id = find_package(vnfd_id, op_occ.project_id)
+            return resources.op_occ(op_occ, base, package_id)
+
+        return convert
 
     @http.endpoint(202, rule="vnf_lcm_op_occs:cancel", **vnf_lcm_op_occs.TASK)
     def post_cancel(self, op_occ_id: str, body: CancelMode) -> None:

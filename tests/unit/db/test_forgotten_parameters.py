@@ -38,7 +38,7 @@ class TestForgetParameters(OpOccTest):
         vims = {"one": REGISTERED, "two": INLINE}
         with self.store.writer() as session:
             op_occs.add(session, op_occ, a_stored_instance(), vims, NOW, 1)
-            plans.save(session, name, a_plan(), is_saved=False)
+            plans.save(session, name, a_plan())
             session.execute(
                 sa.update(Row)
                 .where(Row.id == name)

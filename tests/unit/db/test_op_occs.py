@@ -11,6 +11,7 @@ from tacker_cnf import errors
 from tacker_cnf.api.vnf_lcm_op_occs import EXCLUDED_BY_DEFAULT
 from tacker_cnf.conductor.claims import Claims
 from tacker_cnf.conductor.operation_recorder import OperationRecorder
+from tacker_cnf.context import Owner, RequestContext
 from tacker_cnf.db import (
     conductors,
     instances,
@@ -377,6 +378,24 @@ class TestRecord(OpOccTest):
             return instance.vnf_instance_name, leftovers.get(
                 session, "an-instance"
             )
+
+    def test_the_policy_is_checked_for_the_operation_alone(self) -> None:
+        work = self.claimed()
+        self.record(work, Event.GRANTED)
+        self.record(work, Event.FAIL, error=PROBLEM)
+        self.set(user_id="bob")
+        client = RequestContext(project_id="a-project", user_id="bob")
+
+        def authorize(owner: Owner) -> None:
+            if owner.user_id != "bob":
+                raise errors.Forbidden("The instance is that of another.")
+
+        client.authorize = authorize
+        with self.store.writer(client) as session:
+            op_occs.decide(
+                session, "an-op-occ", Event.GIVE_UP, NOW, VALID_LEASE_S
+            )
+        self.assertIsNone(self.reserving_operation())
 
     def test_an_instance_of_another_operation_stays_reserved(self) -> None:
         with self.store.writer() as session:

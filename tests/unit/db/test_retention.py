@@ -32,7 +32,7 @@ class TestPurge(OpOccTest):
             op_occs.add(
                 session, op_occ, a_stored_instance(), {}, NOW + day * DAY, 1
             )
-            plans.save(session, name, a_plan(), is_saved=False)
+            plans.save(session, name, a_plan())
 
     def purged(self, day: int) -> set[str]:
         """Delete what ended before a day; return what was deleted."""
