@@ -6,6 +6,7 @@ import http
 import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from importlib import util
 from typing import Any, Final
 
 from oslo_config import cfg
@@ -32,6 +33,7 @@ LIMITS: Final = Limits(
     threads=1,
     uploads=1,
 )
+LIBRARY: Final = "prometheus_client"
 #: connections that wait for a free process
 BACKLOG: Final = 16
 
@@ -48,8 +50,14 @@ class Page:
 def listen(conf: cfg.ConfigOpts, port: int) -> socket.socket:
     """Open the port.
 
-    :raises OSError: another program has it
+    :raises VnfmError: prometheus_client is not installed
+    :raises OSError: another program has the port
     """
+    if util.find_spec(LIBRARY) is None:
+        raise errors.VnfmError(
+            f"[metrics]: a port is set, and the package {LIBRARY} is not "
+            "installed. Install it, or remove the port."
+        )
     host = conf.metrics.host
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.create_server(

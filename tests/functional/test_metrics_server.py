@@ -33,6 +33,13 @@ class TestMetricsServer(testtools.TestCase):
         if self.is_broken:
             raise errors.Unavailable("at 10.0.0.1")
 
+    def test_a_missing_library_is_an_error_at_the_start(self) -> None:
+        self.patch(metrics_server, "LIBRARY", "prometheus_missing")
+        error = self.assertRaises(
+            errors.VnfmError, metrics_server.listen, configuration.load([]), 0
+        )
+        self.assertIn("prometheus_missing is not installed", str(error))
+
     @contextlib.contextmanager
     def connected(self) -> Iterator[socket.socket]:
         with socket.create_connection(("127.0.0.1", self.port), 30) as found:
