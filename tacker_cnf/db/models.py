@@ -226,7 +226,9 @@ class VnfInstance(Owned, Base):
     )
 
     id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
-    vnf_instance_name: orm.Mapped[str | None] = orm.mapped_column(Name)
+    vnf_instance_name: orm.Mapped[str | None] = orm.mapped_column(
+        Name, index=True
+    )
     vnf_instance_description: orm.Mapped[str | None] = orm.mapped_column(
         LONG_TEXT
     )
