@@ -4,16 +4,27 @@ TACKER_CNF_FUZZ_EXAMPLES sets the number of examples, TACKER_CNF_FUZZ_SEED the
 seed.
 """
 
+import logging
+from typing import Final
+
 import fixtures
 import testtools
 
 from tests.fixtures.api_fuzzer import ApiFuzzer
+
+#: loggers with lines for each request, more than the result of a test can have
+OF_EACH_REQUEST: Final = (
+    "tacker_cnf.http_server.access_log",
+    "oslo.messaging.notification",
+)
 
 
 class Conformance(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
+        for name in OF_EACH_REQUEST:
+            self.useFixture(fixtures.FakeLogger(name, logging.WARNING))
         self.fuzzer = self.useFixture(ApiFuzzer())
 
     def assert_conforms(self, phase: str) -> None:
