@@ -1,7 +1,7 @@
 """The metrics of this service, each declared once.
 
 Values are not counted, and prometheus_client is not imported, until a program
-calls `enable`.
+creates a `Registry`.
 """
 
 import os

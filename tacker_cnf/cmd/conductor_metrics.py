@@ -10,7 +10,7 @@ from tacker_cnf.conductor.measurements import Measurements
 from tacker_cnf.conductor.service import Conductor
 from tacker_cnf.conf.opts import VERSION
 from tacker_cnf.metrics import CONDUCTOR_METRICS, Registry
-from tacker_cnf.services.readiness import Readiness, of_store
+from tacker_cnf.services import readiness
 
 
 class ConductorMetrics:
@@ -41,22 +41,19 @@ class ConductorMetrics:
             shared.clock,
         )
         self._measurements.start()
-        broker = rpc.ConductorClient(shared.transport)
-        readiness = Readiness(
-            [
-                of_store(shared.store),
-                {"broker": broker.check},
-                {"dispatcher": dispatcher.check},
-            ],
+        ready = readiness.of_service(
+            shared.store,
+            rpc.ConductorClient(shared.transport),
             shared.clock,
+            {"dispatcher": dispatcher.check},
         )
         metrics_server.start(
             conf,
             self._listener,
             self._registry,
-            metrics_server.health_pages(readiness),
+            metrics_server.health_pages(ready),
         )
 
     def stop(self) -> None:
-        """Stop to measure."""
+        """Stop measuring."""
         self._measurements.stop()

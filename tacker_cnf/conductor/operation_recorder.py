@@ -106,9 +106,10 @@ class OperationRecorder:
             event,
         )
         self._count(state)
-        if state not in states.ACTIVE:
+        continues = state in states.ACTIVE
+        if not continues:
             self._trail.record("operation", _end_of(self._claimed_op, state))
-        return state in states.ACTIVE
+        return continues
 
     def _count(self, state: S) -> None:
         """Count an operation that has entered another state."""

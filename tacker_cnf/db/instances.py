@@ -149,6 +149,17 @@ def load(session: orm.Session, instance_id: str) -> StoredInstance:
     return _stored(session, row)
 
 
+def load_free(session: orm.Session, instance_id: str) -> StoredInstance:
+    """Return one VNF instance that no operation has, as load() does.
+
+    :raises OperationInProgress: an operation or a conductor has it
+    """
+    stored = load(session, instance_id)
+    if not stored.is_free:
+        check_not_busy(session, instance_id)
+    return stored
+
+
 def find_reserved(
     session: orm.Session, instance_id: str, op_occ_id: str
 ) -> StoredInstance | None:

@@ -358,22 +358,26 @@ def claim(
         fence=row.fence + 1,
         lease_until=epoch() + lease,
     )
-    return _claimed(session, row, fence=row.fence + 1)
+    stored = instances.find_reserved(session, row.vnf_instance_id, op_occ_id)
+    return _claimed(row, fence=row.fence + 1, stored=stored)
 
 
 def load(session: orm.Session, op_occ_id: str) -> ClaimedOperation:
-    """Return what a conductor would claim, without claiming it.
+    """Return what a conductor would claim, without claiming it, and without
+    its instance.
 
     :raises NotFound: the operation does not exist
     """
     get(session, op_occ_id)
     row = session.get_one(Row, op_occ_id)
-    return _claimed(session, row, fence=row.fence)
+    return _claimed(row, fence=row.fence)
 
 
-def _claimed(session: orm.Session, row: Row, fence: int) -> ClaimedOperation:
+def _claimed(
+    row: Row, fence: int, stored: StoredInstance | None = None
+) -> ClaimedOperation:
     return ClaimedOperation(
-        stored=instances.find_reserved(session, row.vnf_instance_id, row.id),
+        stored=stored,
         op_occ=_value({name: getattr(row, name) for name in COLUMNS}),
         requested_by=row.requested_by,
         vim_connections=row.vim_connections,

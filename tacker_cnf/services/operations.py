@@ -490,10 +490,8 @@ def _read_free_instance(
     op: LcmOperationType,
     request: SolType,
 ) -> Snapshot:
-    stored = instances.load(session, instance_id)
     # first: the operation in progress is the better explanation
-    if not stored.is_free:
-        instances.check_not_busy(session, instance_id)
+    stored = instances.load_free(session, instance_id)
     named = name_vims(session, vim_connections, stored.instance, op, request)
     return stored, named
 
@@ -526,9 +524,7 @@ def _read_free_for_modification(
     instance_id: str,
     request: VnfInfoModificationRequest,
 ) -> Snapshot:
-    stored = instances.load(session, instance_id)
-    if not stored.is_free:
-        instances.check_not_busy(session, instance_id)
+    stored = instances.load_free(session, instance_id)
     return stored, name_modified_vims(
         session, vim_connections, stored, request
     )

@@ -97,15 +97,20 @@ class _Chain:
 
 
 def of_service(
-    store: Store, client: ConductorClient, clock: Clock = SYSTEM_CLOCK
+    store: Store,
+    client: ConductorClient,
+    clock: Clock = SYSTEM_CLOCK,
+    others: Mapping[str, Check] | None = None,
 ) -> Readiness:
-    """Build what an API server needs: database, schema, conductors and
-    broker.
+    """Build what each process needs: database, schema, conductors and broker.
+
+    :param others: what this process needs besides
     """
-    return Readiness([of_store(store), {"broker": client.check}], clock)
+    chains = [_of_store(store), {"broker": client.check}]
+    return Readiness([*chains, others] if others else chains, clock)
 
 
-def of_store(store: Store) -> Mapping[str, Check]:
+def _of_store(store: Store) -> Mapping[str, Check]:
     """Return the checks of the database: that it answers, its schema, and
     that a conductor is alive.
     """
