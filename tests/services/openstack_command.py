@@ -7,6 +7,7 @@ and standard streams.
 
 import os
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,34 @@ VENV: Final = ROOT / os.environ.get("TACKER_CNF_CLI_VENV", ".venv-cli")
 INSTALLED: Final = VENV / "bin" / "openstack"
 CALLER: Final = Path(__file__).parent / "command" / "openstack"
 SERVER: Final = Path(__file__).parent / "command" / "serve.py"
+
+
+def inherited_environ() -> dict[str, str]:
+    """Return the environment without options of the command."""
+    return {n: v for n, v in os.environ.items() if not n.startswith("OS_")}
+
+
+def run(
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    folder: Path | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end.
+
+    :param environ: added to the environment, which has no other options of
+        the command
+    :param folder: the working directory
+    """
+    return subprocess.run(
+        command,
+        check=False,
+        cwd=folder,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        env={**inherited_environ(), **environ},
+        timeout=120,
+    )
 
 
 class OpenstackCommand(fixtures.Fixture):

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import fixtures
 import testtools
-from testtools.content import text_content
 
 from tests.fixtures import waiting
 from tests.fixtures.ports import ReservedPort
 from tests.services.backends import skip_or_fail
+from tests.services.installed_program import InstalledProgram
 
 RULES: Final = (
     Path(__file__).parents[2] / "etc/prometheus/tacker_cnf.rules.yaml"
@@ -63,25 +63,13 @@ class Prometheus(fixtures.Fixture):
         )
         port = self.useFixture(ReservedPort()).port
         self._url = f"http://127.0.0.1:{port}"
-        log = folder / "prometheus.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [
-                    "prometheus",
-                    f"--config.file={folder}/prometheus.yml",
-                    f"--storage.tsdb.path={folder}/data",
-                    f"--web.listen-address=127.0.0.1:{port}",
-                ],
-                stdout=output,
-                stderr=output,
-            )
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        self._case.addOnException(
-            lambda _: self._case.addDetail(
-                "prometheus", text_content(log.read_text())
-            )
-        )
+        command = [
+            "prometheus",
+            f"--config.file={folder}/prometheus.yml",
+            f"--storage.tsdb.path={folder}/data",
+            f"--web.listen-address=127.0.0.1:{port}",
+        ]
+        self.useFixture(InstalledProgram(self._case, command, folder))
         waiting.until(self._is_scraping, "scrapes", START_TIMEOUT_S)
 
     def _is_scraping(self) -> bool:

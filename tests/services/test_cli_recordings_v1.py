@@ -23,6 +23,7 @@ from tacker_cnf.drivers.fake import FakeCall
 from tests.fixtures import waiting
 from tests.fixtures.http_receiver import HttpReceiver
 from tests.fixtures.vnfm import Csar, Vnfm
+from tests.services import openstack_command
 from tests.services.openstack_command import OpenstackCommand
 from tests.services.test_openstack_cli import ACTIVE
 
@@ -224,18 +225,9 @@ class TestRecordings(testtools.TestCase):
         waiting.until(is_idle, "the operation", 60.0)
 
     def run_command(self, *words: str) -> subprocess.CompletedProcess[str]:
-        environ = {n: v for n, v in os.environ.items() if n[:3] != "OS_"}
-        environ |= {"OS_AUTH_TYPE": "none", "OS_ENDPOINT": self.server.url}
-        return subprocess.run(
-            [str(self.command), *words],
-            check=False,
-            cwd=self.folder,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            env=environ,
-            timeout=120,
-        )
+        environ = {"OS_AUTH_TYPE": "none", "OS_ENDPOINT": self.server.url}
+        command = [str(self.command), *words]
+        return openstack_command.run(command, environ, self.folder)
 
     def compare(self, recorded: str, found: str, label: str) -> None:
         """Compare sentences, and the rows and columns of values."""

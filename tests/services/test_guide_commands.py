@@ -13,6 +13,7 @@ import yaml
 
 from tests.fixtures.openstack import Project
 from tests.fixtures.vnfm import Csar
+from tests.services import openstack_command
 from tests.services.backends import skip_or_fail
 from tests.services.client import Client, instantiation
 from tests.services.openstack_command import ROOT, OpenstackCommand
@@ -102,8 +103,7 @@ class PageCase(testtools.TestCase):
 
     def environ(self) -> dict[str, str]:
         """Return the environment of the page's reader."""
-        inherited = {n: v for n, v in os.environ.items() if n[:3] != "OS_"}
-        return inherited | {
+        return openstack_command.inherited_environ() | {
             "PATH": f"{self.command.folder}:{os.environ['PATH']}",
             "API": self.sandbox.facts["api"],
         }

@@ -1,7 +1,6 @@
 """The installed openstack command, against the sandbox."""
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import testtools
 from tests.fixtures import waiting
 from tests.fixtures.http_receiver import HttpReceiver
 from tests.fixtures.vnfm import Csar
-from tests.services import programs
+from tests.services import openstack_command, programs
 from tests.services.client import OP_OCCS, Client, instantiation
 from tests.services.deployment import START_TIMEOUT_S
 from tests.services.openstack_command import INSTALLED, ROOT, OpenstackCommand
@@ -83,21 +82,11 @@ class CommandTest(testtools.TestCase):
     ) -> subprocess.CompletedProcess[str]:
         """Run one command."""
         environ = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("OS_")
+            "OS_AUTH_TYPE": "none",
+            "OS_ENDPOINT": self.sandbox.facts["api"],
         }
-        environ["OS_AUTH_TYPE"] = "none"
-        environ["OS_ENDPOINT"] = self.sandbox.facts["api"]
-        return subprocess.run(
-            [str(command or self.command), *words],
-            check=False,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            env=environ,
-            timeout=120,
-        )
+        typed = [str(command or self.command), *words]
+        return openstack_command.run(typed, environ)
 
     def run_ok(self, command: str, *more: str) -> str:
         """Run a command that succeeds; return its stdout."""

@@ -4,7 +4,6 @@ import http.client
 import os
 import shutil
 import ssl
-import subprocess
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,13 +12,13 @@ from typing import Any, ClassVar, Final
 import fixtures
 import testtools
 import trustme
-from testtools.content import text_content
 
 from tests.fixtures import waiting
 from tests.fixtures.api_server import Answer, ApiServer
 from tests.fixtures.ports import ReservedPort
 from tests.functional.test_slow_clients import large_csar
 from tests.services.backends import skip_or_fail
+from tests.services.installed_program import InstalledProgram
 
 SAMPLES: Final = Path(__file__).parents[2] / "etc" / "tacker_cnf"
 PATH: Final = os.environ["PATH"] + ":/usr/sbin:/sbin"
@@ -52,23 +51,10 @@ class Proxy(fixtures.Fixture):
             text = text.replace(old, new)
         path = folder / self._sample
         path.write_text(text)
-        log = folder / "log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [
-                    one.format(path=path, folder=folder)
-                    for one in self._command
-                ],
-                stdout=output,
-                stderr=output,
-            )
-        self.addCleanup(process.wait)
-        self.addCleanup(process.terminate)
-        self._case.addOnException(
-            lambda _: self._case.addDetail(
-                "proxy", text_content(log.read_text())
-            )
-        )
+        command = [
+            one.format(path=path, folder=folder) for one in self._command
+        ]
+        self.useFixture(InstalledProgram(self._case, command, folder))
 
 
 class ProxyTests:

@@ -9,7 +9,6 @@ import difflib
 import json
 import os
 import re
-import subprocess
 import textwrap
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ import testtools
 
 from tests.fixtures import user_data_v1, waiting
 from tests.fixtures.openstack_vnf import VnfService
+from tests.services import openstack_command
 from tests.services.client import OP_OCCS, Client, instantiation
 from tests.services.openstack_command import ROOT, OpenstackCommand
 from tests.services.test_cli_recordings_v1 import Server
@@ -341,18 +341,9 @@ class TestHealByHeat(testtools.TestCase):
         text = UUID.sub("VNF_INSTANCE_ID", command.text)
         for placeholder, value in self.values.items():
             text = re.sub(rf"\b{placeholder}\b", value, text)
-        environ = {n: v for n, v in os.environ.items() if n[:3] != "OS_"}
-        environ |= self.vnf.project.environ
-        environ["PATH"] = f"{self.command.folder}:{environ['PATH']}"
-        done = subprocess.run(
-            ["bash", "-c", text],
-            check=False,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            env=environ,
-            timeout=120,
-        )
+        path = f"{self.command.folder}:{os.environ['PATH']}"
+        environ = {**self.vnf.project.environ, "PATH": path}
+        done = openstack_command.run(["bash", "-c", text], environ)
         self.assertEqual("", done.stderr, text)
         self.wait()
         self.differences |= {

@@ -10,6 +10,7 @@ from typing import Final
 import fixtures
 import testtools
 
+from tests.services import openstack_command
 from tests.services.openstack_command import ROOT, OpenstackCommand
 from tests.services.test_openstack_cli import Sandbox
 
@@ -37,11 +38,7 @@ class GuideCase(testtools.TestCase):
 
     def run_script(self, script: str) -> str:
         """Run commands as a reader of the page does; return their output."""
-        environ = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("OS_")
-        }
+        environ = openstack_command.inherited_environ()
         environ["PATH"] = f"{self.command}:{environ['PATH']}"
         done = subprocess.run(
             ["bash", "-e", "-o", "pipefail", "-c", script],
