@@ -9,11 +9,7 @@ does not use the database.
 
 import argparse
 import concurrent.futures
-import json
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 import uuid
@@ -21,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import lcm
 import package
 import urllib3
 
-BIN = Path(sys.executable).parent
 CONF = """\
 [DEFAULT]
 state_path = {state}
@@ -39,28 +35,6 @@ port = {port}
 [quotas]
 vnf_instances = -1
 """
-
-
-class Api:
-    """A client with connections that stay open."""
-
-    def __init__(self, port: int) -> None:
-        self.base = f"http://127.0.0.1:{port}"
-        self.pool = urllib3.PoolManager(maxsize=16)
-
-    def call(self, method: str, path: str, body: Any = None) -> Any:
-        raw = isinstance(body, bytes)
-        data = body if raw else json.dumps(body) if body is not None else None
-        kind = "application/zip" if raw else "application/json"
-        response = self.pool.request(
-            method,
-            self.base + path,
-            body=data,
-            headers={"Version": "2.0.0", "Content-Type": kind},
-        )
-        if response.status >= 300:
-            raise SystemExit(f"{method} {path}: {response.data.decode()}")
-        return response
 
 
 def measure(
@@ -82,12 +56,6 @@ def measure(
     return len(times) / seconds, statistics.median(times) * 1000
 
 
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
-
-
 def rss(pid: int) -> dict[int, float]:
     """Return pid -> resident memory in MiB, of a process and children."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -99,7 +67,7 @@ def rss(pid: int) -> dict[int, float]:
     return found
 
 
-def run(api: Api, server: Any, seconds: float) -> None:
+def run(api: lcm.Product, pid: int, seconds: float) -> None:
     packages = "/vnfpkgm/v1/vnf_packages"
     vnfd_id = str(uuid.uuid4())
     made = api.call("POST", packages, {}).json()["id"]
@@ -136,8 +104,8 @@ def run(api: Api, server: Any, seconds: float) -> None:
         have = count
         report_rate(f"GET list of {count}", lambda: api.call("GET", instances))
     report_rate("POST create", create)
-    for pid, size in rss(server.pid).items():
-        print(f"process {pid}: {size:.0f} MiB resident")
+    for process, size in rss(pid).items():
+        print(f"process {process}: {size:.0f} MiB resident")
 
 
 def main() -> None:
@@ -146,33 +114,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        port = free_port()
+        port = lcm.free_port()
         line = (
             f"connection = {arguments.database}" if arguments.database else ""
         )
-        conf = Path(folder) / "bench.conf"
-        conf.write_text(CONF.format(state=folder, connection=line, port=port))
-        option = f"--config-file={conf}"
-        for command in (("keys", "create"), ("db", "upgrade")):
-            subprocess.run(
-                [BIN / "tacker-cnf-manage", option, *command],
-                check=True,
-                stdout=subprocess.DEVNULL,
+        text = CONF.format(state=folder, connection=line, port=port)
+        with lcm.programs(Path(folder), text, port, ["api"]) as (server,):
+            api = lcm.Product(
+                f"http://127.0.0.1:{port}", urllib3.PoolManager(maxsize=16)
             )
-        server = subprocess.Popen([BIN / "tacker-cnf-api", option])
-        try:
-            api = Api(port)
-            until = time.monotonic() + 30
-            while time.monotonic() < until:
-                try:
-                    api.call("GET", "/healthcheck")
-                    break
-                except urllib3.exceptions.HTTPError:
-                    time.sleep(0.1)
-            run(api, server, arguments.seconds)
-        finally:
-            server.terminate()
-            server.wait(30)
+            run(api, server.pid, arguments.seconds)
 
 
 if __name__ == "__main__":

@@ -11,15 +11,17 @@ time of this process; --places adds the functions that send the statements, and
 
 import argparse
 import collections
+import contextlib
 import inspect
 import json
+import statistics
 import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import lcm
 import package
@@ -29,6 +31,7 @@ import webob
 from tacker_cnf import conf as configuration
 from tacker_cnf import rpc
 from tacker_cnf.cmd import compose
+from tacker_cnf.cmd.compose import Parts
 from tacker_cnf.db import keys, schema
 
 CONF = """\
@@ -101,19 +104,42 @@ def _place() -> str:
     return inner
 
 
+def open_parts(folder: str, text: str, queue: str | None = None) -> Parts:
+    """Build the components of a configuration, on a new database."""
+    path = Path(folder) / "bench.conf"
+    path.write_text(text)
+    conf = configuration.load([f"--config-file={path}"])
+    keys.create(keys.key_file_path(conf))
+    parts = compose.parts(conf, queue)
+    schema.upgrade(parts.store)
+    return parts
+
+
+def send(
+    app: Any, method: str, path: str, body: Any = None, **headers: str
+) -> webob.Response:
+    """Send a request to an application in this process."""
+    request = webob.Request.blank(path, method=method)
+    request.headers.update({"Version": "2.0.0", **headers})
+    if body is not None:
+        is_zip = isinstance(body, bytes)
+        request.body = body if is_zip else json.dumps(body).encode()
+        request.content_type = f"application/{'zip' if is_zip else 'json'}"
+    response = request.get_response(app)
+    if response.status_int >= 300:
+        raise SystemExit(f"{method} {path}: {response.text}")
+    return response
+
+
 class Service:
     """The API and a conductor."""
 
     def __init__(
         self, folder: str, database: str, queue: str, *, places: bool = False
     ) -> None:
-        path = Path(folder) / "bench.conf"
         connection = f"connection = {database}" if database else ""
-        path.write_text(CONF.format(folder=folder, connection=connection))
-        conf = configuration.load([f"--config-file={path}"])
-        keys.create(keys.key_file_path(conf))
-        self.parts = compose.parts(conf, queue)
-        schema.upgrade(self.parts.store)
+        text = CONF.format(folder=folder, connection=connection)
+        self.parts = open_parts(folder, text, queue)
         engine = self.parts.store.engine
         self.counter = Counter(engine, places=places)
         #: another one, which is not counted
@@ -123,16 +149,15 @@ class Service:
         self.conductor.start(self.parts.transport)
 
     def call(self, method: str, path: str, body: Any = None) -> webob.Response:
-        request = webob.Request.blank(path, method=method)
-        request.headers["Version"] = "2.0.0"
-        if body is not None:
-            is_zip = isinstance(body, bytes)
-            request.body = body if is_zip else json.dumps(body).encode()
-            request.content_type = f"application/{'zip' if is_zip else 'json'}"
-        response = request.get_response(self._app)
-        if response.status_int >= 300:
-            raise SystemExit(f"{method} {path}: {response.text}")
-        return response
+        return send(self._app, method, path, body)
+
+    def onboard(self) -> tuple[str, str]:
+        """Onboard a package; return its path, and its VNFD."""
+        vnfd_id = str(uuid.uuid4())
+        path = f"{PACKAGES}/{self.call('POST', PACKAGES, {}).json['id']}"
+        csar = package.csar(vnfd_id, "bench", 1)
+        self.call("PUT", f"{path}/package_content", csar)
+        return path, vnfd_id
 
     def operate(self, path: str, body: Any) -> None:
         """Run an operation; look for its end without a request."""
@@ -152,6 +177,22 @@ class Service:
                 time.sleep(0.02)
         # what follows the operation, such as a wake-up of others
         time.sleep(0.2)
+
+
+@contextlib.contextmanager
+def running(
+    database: str, queue: str, *, places: bool = False
+) -> Iterator[Service]:
+    """Start the service, and a cluster that is its default VIM."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        lcm.cluster(Path(folder)) as cluster,
+    ):
+        service = Service(folder, database, queue, places=places)
+        vim = lcm.kubeconfig.vim(lcm.kubeconfig.read(cluster), cluster.parent)
+        service.call("POST", "/v1.0/vims", lcm.vim_body(vim))
+        yield service
+        service.conductor.stop()
 
 
 def instance_of(service: Service, vnfd_id: str) -> str:
@@ -204,34 +245,43 @@ def requests(
     }
 
 
-class Table:
-    """Prints the cost of actions, per call."""
+class Cost(NamedTuple):
+    """What one call costs: the medians of several."""
 
-    def __init__(self, counter: Counter) -> None:
-        self._counter = counter
-        print(f"{'':20}{'statements':>11}{'transactions':>13}{'CPU ms':>8}")
+    statements: float
+    transactions: float
+    cpu_ms: float
+    wall_ms: float
 
-    def measure(self, name: str, act: Callable[[], Any], calls: int) -> None:
-        act_counts = []
-        for _ in range(calls):
-            self._counter.reset()
-            act()
-            act_counts.append(
-                (
-                    self._counter.statements,
-                    self._counter.transactions,
-                    (time.process_time() - self._counter.cpu) * 1000,
-                )
+
+def measure(counter: Counter, act: Callable[[], Any], calls: int) -> Cost:
+    """Return the cost of a call; the counter has the places of the last."""
+    counts = []
+    for _ in range(calls):
+        counter.reset()
+        begin = time.perf_counter()
+        act()
+        counts.append(
+            (
+                counter.statements,
+                counter.transactions,
+                (time.process_time() - counter.cpu) * 1000,
+                (time.perf_counter() - begin) * 1000,
             )
-        print(f"{name:20}{_middle(act_counts, 0):11.0f}", end="")
-        print(f"{_middle(act_counts, 1):13.0f}{_middle(act_counts, 2):8.2f}")
-        for place, count in self._counter.places.most_common():
-            if place:
-                print(f"    {count:4} {place}")
+        )
+    return Cost(*map(statistics.median, zip(*counts, strict=True)))
 
 
-def _middle(counts: Sequence[Sequence[float]], column: int) -> float:
-    return sorted(count[column] for count in counts)[len(counts) // 2]
+def report(
+    counter: Counter, name: str, act: Callable[[], Any], calls: int
+) -> None:
+    """Print the cost of a call."""
+    cost = measure(counter, act, calls)
+    print(f"{name:20}{cost.statements:11.0f}", end="")
+    print(f"{cost.transactions:13.0f}{cost.cpu_ms:8.2f}")
+    for place, count in counter.places.most_common():
+        if place:
+            print(f"    {count:4} {place}")
 
 
 def main() -> None:
@@ -242,35 +292,21 @@ def main() -> None:
     parser.add_argument("--places", action="store_true")
     parser.add_argument("--idle", type=float, metavar="SECONDS")
     arguments = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        lcm.cluster(Path(folder)) as cluster,
-    ):
-        service = Service(
-            folder,
-            arguments.database,
-            arguments.queue,
-            places=arguments.places,
-        )
-        vim = lcm.kubeconfig.vim(lcm.kubeconfig.read(cluster), cluster.parent)
-        service.call("POST", "/v1.0/vims", lcm.vim_body(vim))
-        vnfd_id = str(uuid.uuid4())
-        made = service.call("POST", PACKAGES, {}).json
-        package_path = f"{PACKAGES}/{made['id']}"
-        csar = package.csar(vnfd_id, "bench", 1)
-        service.call("PUT", f"{package_path}/package_content", csar)
-        table = Table(service.counter)
-        acts = operations(service, vnfd_id)
-        for name, act in acts.items():
-            table.measure(name, act, 1)
+    with running(
+        arguments.database, arguments.queue, places=arguments.places
+    ) as service:
+        package_path, vnfd_id = service.onboard()
+        print(f"{'':20}{'statements':>11}{'transactions':>13}{'CPU ms':>8}")
+        for name, act in operations(service, vnfd_id).items():
+            report(service.counter, name, act, 1)
         for _ in range(100):
             instance_of(service, vnfd_id)
         for name, request in requests(service, vnfd_id, package_path).items():
             request()
-            table.measure(name, request, arguments.rounds)
+            report(service.counter, name, request, arguments.rounds)
         if arguments.idle:
-            table.measure("idle", lambda: time.sleep(arguments.idle), 1)
-        service.conductor.stop()
+            idle = arguments.idle
+            report(service.counter, "idle", lambda: time.sleep(idle), 1)
 
 
 if __name__ == "__main__":

@@ -308,22 +308,33 @@ def servers(
 ) -> Iterator[str]:
     """Start an API server and conductors; yield the URL of the API."""
     port = free_port()
+    text = CONF.format(state=state, port=port, database=database, queue=queue)
+    names = ["api"] + ["conductor"] * conductors
+    with programs(state, text, port, names):
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextlib.contextmanager
+def programs(
+    state: Path, configuration: str, port: int, names: Iterable[str]
+) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Start programs of the service, and wait until the API answers.
+
+    :param port: of the API
+    """
     conf = state / "bench.conf"
-    conf.write_text(
-        CONF.format(state=state, port=port, database=database, queue=queue)
-    )
+    conf.write_text(configuration)
     option = f"--config-file={conf}"
     for command in (("keys", "create"), ("db", "upgrade")):
         manage = [BIN / "tacker-cnf-manage", option, *command]
         subprocess.run(manage, check=True, stdout=subprocess.DEVNULL)
-    programs = ["api"] + ["conductor"] * conductors
     running = [
-        subprocess.Popen([BIN / f"tacker-cnf-{program}", option])
-        for program in programs
+        subprocess.Popen([BIN / f"tacker-cnf-{name}", option])
+        for name in names
     ]
     try:
         wait_until_served(port)
-        yield f"http://127.0.0.1:{port}"
+        yield running
     finally:
         for process in running:
             process.terminate()

@@ -14,17 +14,13 @@ import statistics
 import tempfile
 import time
 import uuid
-from pathlib import Path
 from typing import Any
 
+import cost
 import package
-import sqlalchemy as sa
-import webob
 from keystonemiddleware import fixture
 
-from tacker_cnf import conf as configuration
 from tacker_cnf.cmd import compose
-from tacker_cnf.db import keys, schema
 
 CONF = """\
 [DEFAULT]
@@ -36,8 +32,6 @@ transport_url = fake://
 auth_type = none
 www_authenticate_uri = http://keystone.example
 """
-PACKAGES = "/vnfpkgm/v1/vnf_packages"
-INSTANCES = "/vnflcm/v2/vnf_instances"
 #: the clients, by their tokens
 ROLES = {"member": ["member", "reader"], "administrator": ["admin"]}
 REQUESTS = 100
@@ -48,33 +42,16 @@ class Api:
 
     def __init__(self, folder: str, database: str | None) -> None:
         connection = f"connection = {database}" if database else ""
-        path = Path(folder) / "bench.conf"
-        path.write_text(CONF.format(folder=folder, connection=connection))
-        conf = configuration.load([f"--config-file={path}"])
-        keys.create(keys.key_file_path(conf))
-        parts = compose.parts(conf)
-        schema.upgrade(parts.store)
-        self.statements = 0
-        sa.event.listen(
-            parts.store.engine, "before_cursor_execute", self._count
-        )
+        text = CONF.format(folder=folder, connection=connection)
+        parts = cost.open_parts(folder, text)
+        self.counter = cost.Counter(parts.store.engine, places=False)
         self._app = compose.application(parts)
-
-    def _count(self, *_: Any) -> None:
-        self.statements += 1
 
     def call(
         self, token: str, method: str, path: str, body: Any = None
     ) -> bytes:
-        request = webob.Request.blank(path, method=method)
-        request.headers.update({"X-Auth-Token": token, "Version": "2.0.0"})
-        if body is not None:
-            is_zip = isinstance(body, bytes)
-            request.body = body if is_zip else json.dumps(body).encode()
-            request.content_type = f"application/{'zip' if is_zip else 'json'}"
-        response = request.get_response(self._app)
-        if response.status_int >= 300:
-            raise SystemExit(f"{method} {path}: {response.text}")
+        headers = {"X-Auth-Token": token}
+        response = cost.send(self._app, method, path, body, **headers)
         return bytes(response.body)
 
     def make(self, path: str, body: Any) -> Any:
@@ -84,16 +61,16 @@ class Api:
 def make_resources(api: Api) -> dict[str, str]:
     """Create one resource of each kind; return their paths."""
     vnfd_id = str(uuid.uuid4())
-    onboarded = f"{PACKAGES}/{api.make(PACKAGES, {})['id']}"
+    onboarded = f"{cost.PACKAGES}/{api.make(cost.PACKAGES, {})['id']}"
     csar = package.csar(vnfd_id, "bench", 1)
     api.call("member", "PUT", f"{onboarded}/package_content", csar)
-    instance = f"{INSTANCES}/{api.make(INSTANCES, {'vnfdId': vnfd_id})['id']}"
+    instance = f"{cost.INSTANCES}/{api.make(cost.INSTANCES, {'vnfdId': vnfd_id})['id']}"
     api.call("member", "PATCH", instance, {"vnfInstanceName": "bench"})
     op_occs = "/vnflcm/v2/vnf_lcm_op_occs"
     op_occ = json.loads(api.call("member", "GET", op_occs))[0]["id"]
     return {
         "VNF instance": instance,
-        "list of VNF instances": INSTANCES,
+        "list of VNF instances": cost.INSTANCES,
         "operation occurrence": f"{op_occs}/{op_occ}",
         "VNF package": onboarded,
     }
@@ -127,9 +104,9 @@ def main() -> None:
         )
         for name, path in paths.items():
             api.call("member", "GET", path)
-            api.statements = 0
+            api.counter.reset()
             api.call("member", "GET", path)
-            statements = api.statements
+            statements = api.counter.statements
             times: dict[str, list[float]] = {token: [] for token in ROLES}
             for _ in range(arguments.rounds):
                 for token, measured in times.items():

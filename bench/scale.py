@@ -10,17 +10,12 @@ processor time, the statements, and the ratio to the smallest number.
 
 import argparse
 import datetime
-import statistics
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import cost
-import lcm
-import package
 import sqlalchemy as sa
 
 from tacker_cnf import rpc
@@ -127,29 +122,8 @@ def actions(
     }
 
 
-def measure(
-    service: cost.Service, act: Callable[[], Any], calls: int
-) -> tuple[float, float, int]:
-    """Return the processor time and the time in ms, and the statements."""
-    cpu, wall = [], []
-    for _ in range(calls):
-        service.counter.reset()
-        begin = time.perf_counter()
-        act()
-        wall.append((time.perf_counter() - begin) * 1000)
-        cpu.append((time.process_time() - service.counter.cpu) * 1000)
-    statements = service.counter.statements
-    return statistics.median(cpu), statistics.median(wall), statements
-
-
 def run(service: cost.Service, counts: list[int]) -> None:
-    vnfd_id = str(uuid.uuid4())
-    made = service.call("POST", cost.PACKAGES, {}).json
-    service.call(
-        "PUT",
-        f"{cost.PACKAGES}/{made['id']}/package_content",
-        package.csar(vnfd_id, "bench", 1),
-    )
+    _, vnfd_id = service.onboard()
     path = cost.instance_of(service, vnfd_id)
     request = {"flavourId": "simple", "additionalParams": cost.PARAMETERS}
     service.operate(f"{path}/instantiate", request)
@@ -162,12 +136,14 @@ def run(service: cost.Service, counts: list[int]) -> None:
         copies.grow(count)
         print(f"\n{count} instances, {count * OP_OCCS_EACH} operations")
         print(f"{'':24}{'CPU ms':>9}{'ms':>9}{'ratio':>7}{'statements':>12}")
-        acts = actions(service, path, vnfd_id)
-        for name, (act, calls) in acts.items():
+        for name, (act, calls) in actions(service, path, vnfd_id).items():
             act()
-            cpu, wall, statements = measure(service, act, calls)
-            ratio = wall / first.setdefault(name, wall)
-            print(f"{name:24}{cpu:9.2f}{wall:9.2f}{ratio:7.2f}{statements:12}")
+            one = cost.measure(service.counter, act, calls)
+            ratio = one.wall_ms / first.setdefault(name, one.wall_ms)
+            print(
+                f"{name:24}{one.cpu_ms:9.2f}{one.wall_ms:9.2f}{ratio:7.2f}"
+                f"{one.statements:12.0f}"
+            )
 
 
 def main() -> None:
@@ -177,15 +153,8 @@ def main() -> None:
         "--instances", type=int, nargs="*", default=[100, 1000, 10000]
     )
     arguments = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        lcm.cluster(Path(folder)) as cluster,
-    ):
-        service = cost.Service(folder, arguments.database, rpc.EMBEDDED)
-        vim = lcm.kubeconfig.vim(lcm.kubeconfig.read(cluster), cluster.parent)
-        service.call("POST", "/v1.0/vims", lcm.vim_body(vim))
+    with cost.running(arguments.database, rpc.EMBEDDED) as service:
         run(service, arguments.instances)
-        service.conductor.stop()
 
 
 if __name__ == "__main__":
