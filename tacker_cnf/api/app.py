@@ -8,6 +8,7 @@ import pecan
 from oslo_config import cfg
 
 from tacker_cnf.api import http, middleware, openapi, request_log
+from tacker_cnf.api.events import Events
 from tacker_cnf.api.middleware import Wsgi
 from tacker_cnf.api.package_subscriptions import PackageSubscriptions
 from tacker_cnf.api.routing import Methods, Routes
@@ -26,6 +27,7 @@ from tacker_cnf.api.vnf_instances import VnfInstances
 from tacker_cnf.api.vnf_lcm_op_occs import VnfLcmOpOccs
 from tacker_cnf.api.vnf_packages import VnfPackages
 from tacker_cnf.audit import AuditTrail
+from tacker_cnf.services.event_streams import EventStreams
 from tacker_cnf.services.operations import OperationService
 from tacker_cnf.services.packages import PackageService
 from tacker_cnf.services.plans import PlanService
@@ -49,6 +51,7 @@ class Services:
     operations: OperationService
     plans: PlanService
     state_waits: StateWaits
+    event_streams: EventStreams
     vims: VimService
     subscriptions: LifecycleSubscriptionService
     package_subscriptions: PackageSubscriptionService
@@ -161,7 +164,7 @@ def package_routes(services: Services) -> Mapping[str, Methods]:
 
 
 def other_routes(services: Services) -> Mapping[str, Methods]:
-    """Return the routes of VIMs, versions and health."""
+    """Return the routes of VIMs, events, versions and health."""
     vim = VimResource(services.vims)
     version, package_version = ApiVersions(), PackageApiVersions()
     health = Healthcheck(services.operations)
@@ -181,6 +184,7 @@ def other_routes(services: Services) -> Mapping[str, Methods]:
             "PUT": vim.put,
             "DELETE": vim.delete,
         },
+        "/events": {"GET": Events(services.event_streams).get},
         "/healthcheck": {"GET": health.get},
         "/healthz": {"GET": probes.get_health},
         "/readyz": {"GET": probes.get_readiness},

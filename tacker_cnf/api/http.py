@@ -2,11 +2,12 @@
 errors.
 """
 
+import contextlib
 import functools
 import http
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -20,7 +21,7 @@ from tacker_cnf import errors
 from tacker_cnf.api import arrays, enums, openapi_parameters, policies
 from tacker_cnf.api.openapi_parameters import Parameter
 from tacker_cnf.context import Owner, RequestContext
-from tacker_cnf.http_server.wsgi import WAIT, Wait
+from tacker_cnf.http_server.wsgi import STREAM, WAIT, Stream, Wait
 from tacker_cnf.sol import base, strict
 from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.problem import ProblemDetails
@@ -378,6 +379,28 @@ def wait(event: Future[None], seconds: float) -> Any:
     environ[WAIT](Wait(event, seconds))
     environ[IS_WAITING] = True
     return empty_response(200)
+
+
+def stream(source: Stream, media_type: str) -> Any:
+    """Return a response whose body is sent as it comes: by the server of this
+    service without a thread, by another one with the thread of the request.
+    """
+    response = pecan.response
+    response.content_type = media_type
+    response.charset = None
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Accel-Buffering"] = "no"  # nginx
+    response.app_iter = _chunks(source)
+    if STREAM in pecan.request.environ:
+        pecan.request.environ[STREAM](source)
+    return response
+
+
+def _chunks(source: Stream) -> Iterator[bytes]:
+    yield b":\n\n"  # pecan reads the first bytes to see whether there are any
+    with contextlib.closing(source):
+        while (chunk := source.next().result()) is not None:
+            yield chunk
 
 
 def settings() -> Any:

@@ -12,6 +12,10 @@ from tacker_cnf.sol.api import Api
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType
 
 STRING: Final = types.MappingProxyType({"type": "string"})
+STRINGS: Final[Mapping[str, Any]] = {
+    "type": "array",
+    "items": {"type": "string"},
+}
 #: a flag needs no value, but some clients cannot send a name alone
 FLAG: Final[Mapping[str, Any]] = {"type": "string", "enum": ["", "true"]}
 
@@ -104,6 +108,33 @@ STATE_NOT: Final = _query(
         "type": "array",
         "items": {"type": "string", "enum": [*LcmOperationStateType]},
     },
+)
+#: the query of the stream of events
+EVENT_QUERY: Final = (
+    _query(
+        "vnf_instance_id",
+        "Send only events of this VNF instance; may be repeated.",
+        STRINGS,
+    ),
+    _query(
+        "vnf_lcm_op_occ_id",
+        "Send only events of this operation; may be repeated.",
+        STRINGS,
+    ),
+    _query("type", "Send only events of this type; may be repeated.", STRINGS),
+    _query(
+        "last_event_id",
+        "As the header Last-Event-ID, for clients that cannot send it.",
+    ),
+)
+EVENTS: Final = (
+    *EVENT_QUERY,
+    Parameter(
+        name="Last-Event-ID",
+        description="The id of the last event that the client has received:"
+        " the stream continues after it. Without it, the stream begins with"
+        " the progress of the operations that run.",
+    ),
 )
 #: the query of the list of VIMs, as the openstack command sends it
 VIMS: Final = (

@@ -273,6 +273,11 @@ _TASKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
         "Delete a subscription to VNF packages.",
         (f"DELETE {_PACKAGE_SUBSCRIPTIONS}/{{id}}",),
     ),
+    "events:index": (
+        _SHARED_READER,
+        "Read the stream of events.",
+        ("GET /events",),
+    ),
     "vims:index": (_READER, "List VIMs.", (f"GET {_VIMS}",)),
     "vims:show": (
         _SHARED_READER,

@@ -33,6 +33,7 @@ EXCLUDED_BY_DEFAULT: Final = frozenset(
         "changed_info",
         "changed_ext_connectivity",
         "script_log",
+        "timeline",
     }
 )
 _LIST_DEFINITION: Final = query.ListDefinition(

@@ -100,6 +100,7 @@ def application(shared: Parts) -> "Wsgi":
     from tacker_cnf.db.subscription_types import LIFECYCLE, PACKAGES
     from tacker_cnf.notification.webhook_client import CallbackTester
     from tacker_cnf.services import readiness, slots
+    from tacker_cnf.services.event_streams import EventStreams
     from tacker_cnf.services.operations import OperationService
     from tacker_cnf.services.packages import PackageService
     from tacker_cnf.services.plans import PlanService
@@ -156,6 +157,11 @@ def application(shared: Parts) -> "Wsgi":
                 peer_slots,
             ),
             state_waits=StateWaits(shared.store, slots.for_waits(shared.conf)),
+            event_streams=EventStreams(
+                shared.store,
+                slots.for_event_streams(shared.conf),
+                shared.clock,
+            ),
             vims=VimService(shared.store, shared.drivers, peer_slots),
             subscriptions=SubscriptionService(
                 LIFECYCLE, shared.store, tester, peer_slots

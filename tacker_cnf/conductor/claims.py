@@ -11,6 +11,10 @@ from typing import Final, TypeVar
 from oslo_log import log
 
 from tacker_cnf import errors
+from tacker_cnf.conductor.operation_progress import (
+    OperationProgress,
+    Snapshot,
+)
 from tacker_cnf.db import op_occs
 from tacker_cnf.db.op_occs import ClaimedOperation, RenewedOperations
 from tacker_cnf.db.session import (
@@ -21,7 +25,7 @@ from tacker_cnf.db.session import (
     first_line,
     transaction,
 )
-from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.runtime.lease import Lease
 from tacker_cnf.sol.vnf_lcm_op_occ import CancelModeType
@@ -35,8 +39,6 @@ DATABASE_RETRY_DELAY_S: Final = 0.5
 CLAIM_RETRIES: Final = 2
 #: seconds between two attempts to claim a locked row
 CLAIM_RETRY_S: Final = 0.1
-#: seconds between two lines in the log with the progress of an operation
-PROGRESS_LOG_INTERVAL_S: Final = 10.0
 #: a request is sent only if one third of the lease remains
 LEASE_MARGIN_DIVISOR: Final = 3
 
@@ -54,8 +56,7 @@ class Claim:
         clock: Clock = SYSTEM_CLOCK,
         op_occ_id: str | None = None,
     ) -> None:
-        self._op_occ_id = op_occ_id
-        self._next_log = Deadline.within(PROGRESS_LOG_INTERVAL_S, clock)
+        self.progress = OperationProgress(op_occ_id, clock)
         self._seconds = lease
         self._clock = clock
         self._lease = Lease.new(lease / LEASE_MARGIN_DIVISOR, clock)
@@ -63,11 +64,6 @@ class Claim:
         self._lost = threading.Event()
         self._lock = threading.Lock()
         self.is_claimed = False
-        self._step: str | None = None
-        #: progress to be published
-        self.progress: str | None = None
-        #: the step, and its last reported progress
-        self.last_progress: str | None = None
 
     def renew(self, since: float) -> None:
         """Record that the lease was renewed.
@@ -99,34 +95,6 @@ class Claim:
             errors.Cancelled(f"The operation was cancelled ({mode})."),
             forceful=mode == CancelModeType.FORCEFUL,
         )
-
-    def enter_step(self, step: str) -> None:
-        """Record that a step begins."""
-        self._step = self.progress = self.last_progress = step
-        self._next_log = Deadline.within(PROGRESS_LOG_INTERVAL_S, self._clock)
-
-    def report_progress(self, detail: str) -> None:
-        """Record how far the step is."""
-        line = f"{self._step}: {detail}"[: op_occs.MAX_PROGRESS_CHARS]
-        self.progress = self.last_progress = line
-        if self._next_log.passed:
-            LOG.info(
-                "Step in progress: operation=%s progress=%s",
-                self._op_occ_id,
-                line,
-            )
-            self._next_log = Deadline.within(
-                PROGRESS_LOG_INTERVAL_S, self._clock
-            )
-
-    def clear_progress(self) -> None:
-        """Drop unpublished progress: the end of the step is recorded."""
-        self.progress = None
-
-    def mark_published(self, progress: str) -> None:
-        """Drop progress that was published, unless there is a newer one."""
-        if self.progress == progress:
-            self.progress = None
 
     def persist(self, func: Callable[[], T]) -> T:
         """Run a transaction; retry until the lease has expired, or, if the
@@ -181,6 +149,7 @@ class Claims:
         if claimed_op is None:
             return None
         claim.renew(since)
+        claim.progress.resume(claimed_op.op_occ.timeline)
         return claimed_op, claim
 
     def _claim_with_retries(
@@ -270,18 +239,21 @@ class Claims:
     def publish(self) -> None:
         """Write the new progress of the operations to the database."""
         new = {
-            op_occ_id: claim
+            op_occ_id: claim.progress
             for op_occ_id, claim in self._claimed().items()
-            if claim.progress
+            if claim.progress.unpublished()
         }
-        for op_occ_id, progress in (self._publish(new) if new else {}).items():
-            new[op_occ_id].mark_published(progress)
+        for op_occ_id, snapshot in (self._publish(new) if new else {}).items():
+            new[op_occ_id].mark_published(snapshot)
 
     @transaction
-    def _publish(self, claims: Mapping[str, Claim]) -> Mapping[str, str]:
+    def _publish(
+        self, new: Mapping[str, OperationProgress]
+    ) -> Mapping[str, Snapshot]:
         with self._store.writer() as session:
+            # read when the row is locked, so that no step ends meanwhile
             return op_occs.publish_progress(
-                session, self.owner, claims, lambda key: claims[key].progress
+                session, self.owner, new, lambda key: new[key].unpublished()
             )
 
     def requeue(self) -> None:

@@ -26,6 +26,7 @@ from tacker_cnf.lcm.instantiated_info import Observed
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.lcm.vnf_plan import VnfPlan
 from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.timeline import StepOutcome
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 
 LOG = log.getLogger(__name__)
@@ -73,11 +74,15 @@ class OperationRecorder:
         """
         try:
             result = _result(run, event, step, problem, found)
-            if event == Event.FAIL:
-                last_progress = self._claim.last_progress
-                result = msgspec.structs.replace(
-                    result, progress=last_progress
-                )
+            last_progress = self._claim.progress.line
+            has_failed = event == Event.FAIL
+            result = msgspec.structs.replace(
+                result,
+                progress=last_progress if has_failed else None,
+                timeline=self._claim.progress.end_step(
+                    StepOutcome.FAILED if has_failed else StepOutcome.COMPLETED
+                ),
+            )
         except Exception as error:
             LOG.exception(
                 "Result of step not built: operation=%s",
@@ -135,7 +140,6 @@ class OperationRecorder:
             state = op_occs.record(
                 session, self._claimed_op, number, event, result, now
             )
-            self._claim.clear_progress()
         self._recorded = number
         return state
 

@@ -56,7 +56,7 @@ class Runner:
         next_steps = [step.name for step in plan[1:]] + [None]
         for step, next_step in zip(plan, next_steps, strict=True):
             try:
-                self._claim.enter_step(step.name)
+                self._claim.progress.enter_step(step.name)
                 self._claim.cancel_token.check()
                 run = _do(step, run)
             except errors.LeaseLost:

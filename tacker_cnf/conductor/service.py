@@ -36,6 +36,7 @@ from tacker_cnf.db.session import (
     transaction,
 )
 from tacker_cnf.drivers.base import TaskContext
+from tacker_cnf.drivers.progress import ResourceProgress
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import grant_overrides, secret_masking
 from tacker_cnf.lcm.operations import registry
@@ -312,7 +313,11 @@ class Conductor:
                 run.op_occ.project_id, token, seconds
             ),
             wait_idle=lambda seconds: self._wait_idle(token, seconds),
-            report_progress=lambda text: claim.report_progress(masker()(text)),
+            report_progress=lambda text: claim.progress.report(masker()(text)),
+            report_resource=lambda resource: claim.progress.report_resource(
+                _masked(resource, masker())
+            ),
+            expect=claim.progress.expect,
             save_log=recorder.save_log,
             saved_checkpoint=claimed_op.checkpoint,
             save_checkpoint=recorder.save_checkpoint,
@@ -423,6 +428,16 @@ class Conductor:
     def _timeout_of(self, op: LcmOperationType) -> float:
         own = self._conf[f"{op.lower()}_timeout"]
         return float(own or self._conf.operation_timeout)
+
+
+def _masked(
+    resource: ResourceProgress, masker: SecretMasker
+) -> ResourceProgress:
+    return msgspec.structs.replace(
+        resource,
+        name=masker(resource.name),
+        message=resource.message and masker(resource.message),
+    )
 
 
 def _masker_of_request(claimed_op: ClaimedOperation) -> SecretMasker:

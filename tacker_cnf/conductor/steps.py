@@ -237,6 +237,8 @@ class Steps:
         _log_plan(plan)
         shown = self._shown_plan(run, plan)
         self._recorder.save_plan(shown, plan.metadata)
+        for kind, count in _count_changes(plan).items():
+            self._context.expect(kind, count)
         result = run.vims.driver.execute(plan, self._context)
         return msgspec.structs.replace(
             run, result=result, plan=plan_outcome.completed(shown)
@@ -254,6 +256,15 @@ class Steps:
             warnings=plan.warnings,
             scripts=self._scripts.list_paths(run) | dict(plan.scripts),
         )
+
+
+def _count_changes(plan: Plan) -> Mapping[str, int]:
+    """Count the resources that a plan changes, by their kinds."""
+    return Counter(
+        action.kind
+        for action in plan.actions
+        if action.type != ActionType.UNCHANGED
+    )
 
 
 def _log_plan(plan: Plan) -> None:

@@ -75,12 +75,21 @@ OPTIONS = (
         "threads. Further ones are rejected with 503.",
     ),
     cfg.IntOpt(
+        "max_event_streams",
+        default=100,
+        min=1,
+        help="Maximum number of requests of a process that read the stream of "
+        "events (GET /events); at most a quarter of max_connections, as they "
+        "keep their connections. They need no threads. Further ones are "
+        "rejected with 503.",
+    ),
+    cfg.IntOpt(
         "project_share",
         default=75,
         min=1,
         max=100,
-        help="Percentage of max_uploads, of max_peer_requests, of max_waits "
-        "and of [scripts] max_dry_runs that requests of one project may have at "
+        help="Percentage of max_uploads, of max_peer_requests, of max_waits, "
+        "of max_event_streams and of [scripts] max_dry_runs that requests of one project may have at "
         "the same time, so that those of others are accepted; at least one "
         "request, which is all of a number of 1. Further ones are rejected "
         "with 503. 100: no limit, as for an installation with one project.",

@@ -52,6 +52,13 @@ OPTIONS = (
         "parked: it is stored until an operator resends or drops it.",
     ),
     cfg.FloatOpt(
+        "event_retention",
+        default=3600.0,
+        min=60.0,
+        help="Seconds for which an event is kept after its notifications were "
+        "delivered, for clients of GET /events that connect again.",
+    ),
+    cfg.FloatOpt(
         "poll_interval",
         default=1.0,
         min=0.05,

@@ -1,7 +1,8 @@
 """Pending notifications: events, and their deliveries to subscribers.
 
 An event is fanned out once: a delivery for each subscription that matches. A
-completed delivery is deleted, and its event with the last one.
+completed delivery is deleted. Its event is kept for some time, for clients
+that read the stream of events.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -65,16 +66,13 @@ def fan_out(
     :raises LeaseLost: another conductor has fanned out some of the events
     :raises ReferenceError: a subscription was just deleted
     """
-    wanted = {delivery.event_id for delivery in new_deliveries}
-    unwanted = [e for e in event_ids if e not in wanted]
-    new = Event.fanned_out.is_(False)
-    change = sa.update(Event).where(Event.id.in_(wanted), new)
     connection = session.connection()
-    changed = connection.execute(change.values(fanned_out=True)).rowcount
-    deleted = connection.execute(
-        sa.delete(Event).where(Event.id.in_(unwanted), new)
+    changed = connection.execute(
+        sa.update(Event)
+        .where(Event.id.in_(event_ids), Event.fanned_out.is_(False))
+        .values(fanned_out=True)
     ).rowcount
-    if changed + deleted != len(event_ids):
+    if changed != len(event_ids):
         raise errors.LeaseLost
     if new_deliveries:
         connection.execute(sa.insert(Row), list(map(_values, new_deliveries)))
@@ -122,7 +120,7 @@ def record_delivered(
     done: Mapping[str, Sequence[int]],
     recovered: Iterable[str] = (),
 ) -> None:
-    """Delete completed deliveries, and events without other deliveries.
+    """Delete completed deliveries.
 
     :param done: subscription -> events
     :param recovered: reachable subscriptions, whose untried deliveries do not
@@ -147,18 +145,24 @@ def record_delivered(
                 Row.event_id.in_(event_ids),
             )
         )
-    delete_completed_events(session, {e for ids in done.values() for e in ids})
 
 
-def delete_completed_events(
-    session: orm.Session, event_ids: Iterable[int] | None = None
-) -> None:
-    """Delete those of the events that have no deliveries; None: of all."""
+def delete_old_events(session: orm.Session, retention: float) -> None:
+    """Delete the events that have no deliveries and are old. The newest event
+    is kept: by it, a client can tell whether it has missed some.
+
+    :param retention: seconds for which an event is kept
+    """
+    newest = session.scalar(sa.select(sa.func.max(Event.id)))
     pending = sa.select(Row.event_id).where(Row.event_id == Event.id)
-    completed = sa.and_(Event.fanned_out.is_(True), ~pending.exists())
-    if event_ids is not None:
-        completed = sa.and_(completed, Event.id.in_(event_ids))
-    session.connection().execute(sa.delete(Event).where(completed))
+    session.connection().execute(
+        sa.delete(Event).where(
+            Event.fanned_out.is_(True),
+            sa.func.coalesce(Event.added_at, 0.0) < epoch() - retention,
+            Event.id != newest,
+            ~pending.exists(),
+        )
+    )
 
 
 def record_failed(
@@ -258,7 +262,6 @@ def delete_parked(session: orm.Session, subscription_id: str | None) -> int:
     result = session.connection().execute(
         sa.delete(Row).where(_parked_only(subscription_id))
     )
-    delete_completed_events(session)
     return int(result.rowcount)
 
 

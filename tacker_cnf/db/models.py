@@ -28,6 +28,7 @@ from tacker_cnf.sol.subscription import (
     LcmOpOccNotificationVerbosityType,
     LifecycleChangeNotificationsFilter,
 )
+from tacker_cnf.sol.timeline import TimelineStep
 from tacker_cnf.sol.virtual_link import ExtVirtualLinkInfo
 from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo, InstantiationState
 from tacker_cnf.sol.vnf_lcm_op_occ import (
@@ -392,6 +393,14 @@ class VnfLcmOpOcc(Owned, Base):
     step: orm.Mapped[str | None] = orm.mapped_column(sa.String(24))
     #: the progress of that step, one line for an operator
     progress: orm.Mapped[str | None] = orm.mapped_column(Name)
+    #: its steps so far; NULL: none has run
+    timeline: orm.Mapped[tuple[TimelineStep, ...] | None] = orm.mapped_column(
+        SolJson(tuple[TimelineStep, ...])
+    )
+    #: differs after each change of the timeline
+    timeline_version: orm.Mapped[int] = orm.mapped_column(
+        sa.Integer, default=0, server_default="0"
+    )
     #: checkpoint of the driver, saved before it does what cannot be undone
     #: (a list: of an earlier version, ignored)
     checkpoint: orm.Mapped[dict[str, Any] | list[str]] = orm.mapped_column(
@@ -534,7 +543,9 @@ class LccnSubscription(Owned, Base):
 
 
 class LifecycleEvent(Base):
-    """An event, until its notifications are delivered."""
+    """An event, until its notifications are delivered, and for some time
+    after it, so that clients of streams can read it.
+    """
 
     __tablename__ = "lifecycle_events"
     __table_args__ = (
@@ -551,6 +562,8 @@ class LifecycleEvent(Base):
     project_id: orm.Mapped[str] = orm.mapped_column(ProjectId)
     #: whether a delivery was made for each subscription that matches
     fanned_out: orm.Mapped[bool] = orm.mapped_column(sa.Boolean)
+    #: in seconds since 1970; None: an earlier release added it
+    added_at: orm.Mapped[float | None] = orm.mapped_column(sa.Double)
 
 
 class Delivery(Base):

@@ -14,7 +14,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -49,6 +49,7 @@ from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.lcm_request import VnfInfoModifications
 from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.timeline import TimelineStep
 from tacker_cnf.sol.virtual_link import ExtVirtualLinkInfo
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import (
@@ -61,9 +62,6 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
 )
 
 Row = models.VnfLcmOpOcc
-#: the most characters that a line of progress has
-MAX_PROGRESS_CHARS: Final = 255
-
 #: the most characters of the log of the scripts of an operation
 MAX_SCRIPT_LOG_CHARS: Final = 256 * 1024
 
@@ -82,6 +80,21 @@ _FORGOTTEN: Final[Mapping[str, Any]] = {
     "script_changes": None,
     "script_log": None,
 }
+
+
+class Progress(Protocol):
+    """The progress of a step that runs."""
+
+    @property
+    def line(self) -> str:
+        """The step, and its last line of progress."""
+
+    @property
+    def timeline(self) -> tuple[TimelineStep, ...]:
+        """The timeline of the operation."""
+
+
+P = TypeVar("P", bound=Progress)
 
 
 class WaitingOperation(NamedTuple):
@@ -126,6 +139,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     step: str | None
     #: the last progress of a failed step
     progress: str | None = None
+    timeline: tuple[TimelineStep, ...] | None = None
     error: ProblemDetails | None = None
     grant_request: GrantRequest | None = None
     grant: Grant | None = None
@@ -236,6 +250,7 @@ _VERSION: Final = (
     Row.state_entered_time,
     Row.step,
     Row.progress,
+    Row.timeline_version,
     Row.cancel_mode,
     Row.fence,
     # the encrypted text differs after each write
@@ -545,6 +560,7 @@ def _result_columns(result: Result) -> dict[str, Any]:
     # the next step, or the failed one
     values["step"] = result.step
     values["progress"] = result.progress or result.step
+    values["timeline_version"] = Row.timeline_version + 1
     if result.grant:
         values["grant_id"] = result.grant.id
     return values
@@ -808,8 +824,8 @@ def publish_progress(
     session: orm.Session,
     owner: str,
     op_occ_ids: Collection[str],
-    progress: Callable[[str], str | None],
-) -> Mapping[str, str]:
+    progress: Callable[[str], P | None],
+) -> Mapping[str, P]:
     """Write the progress of the operations of an owner; skip locked rows.
 
     :param progress: called with an ID when the row is locked, so that no step
@@ -818,11 +834,23 @@ def publish_progress(
     """
     owned = _lock(session, Row.owner == owner, Row.id.in_(op_occ_ids))
     published = {
-        op_occ_id: line for op_occ_id in owned if (line := progress(op_occ_id))
+        op_occ_id: found
+        for op_occ_id in owned
+        if (found := progress(op_occ_id))
     }
     if published:
-        line_of = sa.case(published, value=Row.id)
-        _update(session, published, progress=line_of)
+        lines = {key: found.line for key, found in published.items()}
+        timelines = {
+            key: sa.literal(found.timeline, Row.timeline.type)
+            for key, found in published.items()
+        }
+        _update(
+            session,
+            published,
+            progress=sa.case(lines, value=Row.id),
+            timeline=sa.case(timelines, value=Row.id),
+            timeline_version=Row.timeline_version + 1,
+        )
     return published
 
 

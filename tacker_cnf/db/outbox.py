@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import orm
 
 from tacker_cnf.db import models, packages, sharing, shown_names
-from tacker_cnf.db.session import ANNOUNCED
+from tacker_cnf.db.session import ANNOUNCED, epoch
 from tacker_cnf.lcm import announcement
 from tacker_cnf.lcm.announcement import Announcement, PackageEvent, Subject
 from tacker_cnf.sol.package_notification import PackageChangeType
@@ -104,6 +104,11 @@ def _add(
     session: orm.Session, project_id: str, happened: Announcement
 ) -> None:
     session.add(
-        Row(announcement=happened, project_id=project_id, fanned_out=False)
+        Row(
+            announcement=happened,
+            project_id=project_id,
+            fanned_out=False,
+            added_at=epoch(),
+        )
     )
     session.info[ANNOUNCED] = True

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from tacker_cnf.db.session import Store
 
 #: the newest of the migrations; servers check it without loading alembic
-HEAD: Final = "0015"
+HEAD: Final = "0016"
 
 
 def _config(

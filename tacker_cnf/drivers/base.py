@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 import msgspec
 
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
+from tacker_cnf.drivers.progress import ResourceProgress
 from tacker_cnf.lcm import redaction
 from tacker_cnf.lcm.change import Change
 from tacker_cnf.lcm.instantiated_info import Observed
@@ -139,6 +140,10 @@ class TaskContext:
     )
     #: reports the progress of the operation to operators, in one line
     report_progress: Callable[[str], None] = lambda _: None
+    #: reports what the task does to a resource at the moment
+    report_resource: Callable[[ResourceProgress], None] = lambda _: None
+    #: reports a kind, and how many resources of it the task changes at least
+    expect: Callable[[str, int], None] = lambda *_: None
     #: saves the output of the package's scripts
     save_log: Callable[[str], None] = lambda _: None
     #: the checkpoint of an earlier attempt of this operation, as JSON values

@@ -1,18 +1,59 @@
-"""Progress of a task, reported to operators line by line."""
+"""Progress of a task, reported to operators: lines, and resources."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Final
 
+import msgspec
+
+from tacker_cnf.sol.timeline import ResourceStatus
+
+#: message of a deleted resource
+DELETED: Final = "Deleted"
 #: maximum length of a line
 MAX_LINE_CHARS: Final = 255
 
 
-class Progress:
-    """Reports each line that differs from the previous one."""
+class ResourceProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """What a task does to one resource of the VIM at the moment."""
 
-    def __init__(self, report: Callable[[str], None] = lambda _: None) -> None:
+    #: type of the resource on the VIM: Deployment, Pod, OS::Nova::Server
+    kind: str
+    name: str
+    #: differs from that of another resource of this kind and name
+    id: str = ""
+    status: ResourceStatus
+    #: what the VIM reports of it
+    message: str | None = None
+    #: the VDU to which it belongs
+    vdu_id: str | None = None
+    #: the vnfcResourceInfo to which it belongs
+    vnfc_id: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What identifies the resource."""
+        return self.kind, self.name, self.id
+
+
+class Progress:
+    """Reports each line, and each state of a resource, that differs from the
+    previous one.
+
+    :param expect: called with a kind, and how many resources of it the task
+        changes at least
+    """
+
+    def __init__(
+        self,
+        report: Callable[[str], None] = lambda _: None,
+        report_resource: Callable[[ResourceProgress], None] = lambda _: None,
+        expect: Callable[[str, int], None] = lambda *_: None,
+    ) -> None:
         self._report = report
+        self._report_resource = report_resource
+        self.expect = expect
         self._last = ""
+        self._resources: dict[tuple[str, str, str], ResourceProgress] = {}
 
     def __call__(self, line: str) -> None:
         """Report the present state of the task."""
@@ -23,3 +64,24 @@ class Progress:
                 if len(line) <= MAX_LINE_CHARS
                 else f"{line[: MAX_LINE_CHARS - 3]}..."
             )
+
+    def resource(self, resource: ResourceProgress) -> None:
+        """Report the present state of a resource."""
+        if self._resources.get(resource.key) != resource:
+            self._resources[resource.key] = resource
+            self._report_resource(resource)
+
+    def deleted(self, kind: str, present: Container[str]) -> None:
+        """Report the resources of a kind that no longer exist, of those that
+        have an id.
+
+        :param present: the ids of all that exist
+        """
+        for resource in list(self._resources.values()):
+            is_known = resource.id and resource.kind == kind
+            if is_known and resource.id not in present:
+                self.resource(
+                    msgspec.structs.replace(
+                        resource, status=ResourceStatus.DONE, message=DELETED
+                    )
+                )

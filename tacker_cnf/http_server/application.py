@@ -6,9 +6,9 @@ import dataclasses
 import io
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from oslo_log import log
 
@@ -22,12 +22,18 @@ from tacker_cnf.http_server.wsgi import (
     Response,
     Scope,
     Send,
+    Stream,
     Wait,
     Wsgi,
 )
 
 LOG = log.getLogger(__name__)
 
+#: seconds after which a stream without an event sends a comment, so that
+#: neither a proxy nor the client takes its connection for dead
+KEEPALIVE_S: Final = 15.0
+#: a comment of a stream of events (WHATWG HTML, 9.2.6)
+KEEPALIVE: Final = b": keep-alive\n\n"
 #: seconds after which a refused upload may be tried again
 RETRY_AFTER_S: Final = 30
 
@@ -75,7 +81,7 @@ class Application:
             lambda: ThreadPoolExecutor(1, "probe")
         )
         self._upload_slots = asyncio.Semaphore(limits.uploads)
-        self._waits: set[asyncio.Future[None]] = set()
+        self._waits: set[asyncio.Future[Any]] = set()
         self._is_stopping = False
 
     def end_waits(self) -> None:
@@ -194,12 +200,36 @@ class Application:
         with contextlib.ExitStack() as at_end:
             at_end.callback(response.close)
             await send({"type": "http.response.start", **start})
+            if response.stream:
+                with client.hold():
+                    async for chunk in self._chunks(response.stream):
+                        await _transmit(send, pace, chunk, is_last=False)
+                chunk = b""
             while chunk is not None:
                 following = None
                 if rest:
                     following = await self._next(client, rest, at_end)
                 await _transmit(send, pace, chunk, is_last=not following)
                 chunk = following
+
+    async def _chunks(self, stream: Stream) -> AsyncIterator[bytes]:
+        """Return what a stream sends, until its end, or until the server
+        stops.
+        """
+        while not self._is_stopping:
+            event = asyncio.wrap_future(stream.next())
+            self._waits.add(event)
+            try:
+                while not event.done():
+                    await asyncio.wait([event], timeout=KEEPALIVE_S)
+                    if not event.done():
+                        yield KEEPALIVE
+            finally:
+                self._waits.discard(event)
+            chunk = None if event.cancelled() else event.result()
+            if chunk is None:
+                return
+            yield chunk
 
     async def _next(
         self,

@@ -6,7 +6,7 @@ import itertools
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from tacker_cnf import errors
@@ -28,6 +28,21 @@ PROBLEM: Final = "application/problem+json"
 WAIT: Final = "tacker_cnf.wait"
 
 
+#: key of the environ with a function to which the application may pass a
+#: Stream, if the server can send one; the body of the response is then ignored
+STREAM: Final = "tacker_cnf.stream"
+
+
+class Stream(Protocol):
+    """A response whose body is sent as it comes, without a thread."""
+
+    def next(self) -> Future[bytes | None]:
+        """Return a future with the next bytes; None: there are no more."""
+
+    def close(self) -> None:
+        """Release what the stream uses; next() is not called any more."""
+
+
 class Wait(NamedTuple):
     """What a response has to wait for, without a thread."""
 
@@ -45,10 +60,12 @@ class Response(NamedTuple):
     first: bytes
     #: what follows; None: nothing
     rest: Iterator[bytes] | None = None
-    #: also cancels the wait
+    #: also cancels the wait, and closes the stream
     close: Callable[[], None] = lambda: None
     #: None: it can be sent now
     wait: Wait | None = None
+    #: sent after the first bytes
+    stream: Stream | None = None
 
 
 def environ_of(scope: Scope) -> Environ:
@@ -98,6 +115,7 @@ def call(app: Wsgi, environ: Environ, *, may_wait: bool = False) -> Response:
     started: list[tuple[str, list[tuple[str, str]]]] = []
     written: list[bytes] = []
     waits: list[Wait] = []
+    streams: list[Stream] = []
 
     def start_response(
         status: str, headers: list[tuple[str, str]], _: Any = None
@@ -105,19 +123,24 @@ def call(app: Wsgi, environ: Environ, *, may_wait: bool = False) -> Response:
         started[:] = [(status, headers)]
         return written.append
 
-    def cancel_waits() -> None:
+    def release() -> None:
         for wait in waits:
             wait.event.cancel()
+        for stream in streams:
+            stream.close()
 
     if may_wait:
         # a copy: the application changes it, and may be called again
         environ = {**environ, WAIT: waits.append}
+    environ[STREAM] = streams.append
     with contextlib.ExitStack() as cleanup:
-        cleanup.callback(cancel_waits)
+        cleanup.callback(release)
         with contextlib.closing(environ["wsgi.input"]):
             body = app(environ, start_response)
         cleanup.callback(getattr(body, "close", lambda: None))
-        if isinstance(body, (list, tuple)):
+        if streams:
+            first, rest = b"", None
+        elif isinstance(body, (list, tuple)):
             first, rest = b"".join((*written, *body)), None
         else:
             rest = filter(None, itertools.chain(written, body))
@@ -130,6 +153,7 @@ def call(app: Wsgi, environ: Environ, *, may_wait: bool = False) -> Response:
             rest,
             cleanup.pop_all().close,
             waits[0] if waits else None,
+            streams[0] if streams else None,
         )
 
 

@@ -76,9 +76,15 @@ def subject(instance: VnfInstance) -> Subject:
 
 def redact_op_occ(op_occ: VnfLcmOpOcc, names: ShownNames) -> VnfLcmOpOcc:
     """Hide what is not shown, and remove attributes that no notification
-    carries.
+    carries, and the resources of the timeline, which may be many.
     """
     reduced = msgspec.structs.replace(
-        op_occ, operation_params=None, script_log=None
+        op_occ,
+        operation_params=None,
+        script_log=None,
+        timeline=tuple(
+            msgspec.structs.replace(step, resources=())
+            for step in op_occ.timeline
+        ),
     )
     return redaction.op_occ(reduced, names)

@@ -9,7 +9,7 @@ import msgspec
 
 from tacker_cnf.db import deliveries, subscriptions
 from tacker_cnf.db.deliveries import Delivery
-from tacker_cnf.db.session import Store, transaction
+from tacker_cnf.db.session import Store
 from tacker_cnf.db.subscription_types import LIFECYCLE, PACKAGES
 from tacker_cnf.db.subscriptions import Contact, Interest
 from tacker_cnf.lcm.announcement import Announcement
@@ -30,9 +30,12 @@ class NewDeliveries(msgspec.Struct, frozen=True):
 class DeliveryStore:
     """The outbox and the deliveries of one database."""
 
-    def __init__(self, store: Store, park_after: float) -> None:
+    def __init__(
+        self, store: Store, park_after: float, event_retention: float
+    ) -> None:
         self._store = store
         self._park_after = park_after
+        self._event_retention = event_retention
 
     def fan_out(self) -> NewDeliveries:
         """Create a delivery of each new event for every matching subscription.
@@ -70,14 +73,15 @@ class DeliveryStore:
             deliveries.requeue(session, found)
         return found
 
-    @transaction
     def list_pending_subscriptions(self) -> Sequence[str]:
-        """List subscriptions with pending deliveries, and delete the events of
-        deleted subscriptions.
-        """
-        with self._store.writer() as session:
-            deliveries.delete_completed_events(session)
-            return deliveries.list_pending_subscriptions(session)
+        """List the subscriptions with pending deliveries."""
+        return self._store.read(None, deliveries.list_pending_subscriptions)
+
+    def delete_old_events(self) -> None:
+        """Delete the events that are not needed any more."""
+        self._store.write(
+            None, deliveries.delete_old_events, self._event_retention
+        )
 
     def list_pending(
         self, subscription_id: str, after: int, limit: int

@@ -39,6 +39,8 @@ MAX_DB_THREADS: Final = 2
 SHUTDOWN_TIMEOUT_S: Final = 3.0
 #: interval of checks for deleted subscriptions
 UNSUBSCRIBE_CHECK_INTERVAL_S: Final = 1.0
+#: seconds between two deletions of old events
+DELETE_INTERVAL_S: Final = 60.0
 
 
 class Dispatcher:
@@ -50,7 +52,9 @@ class Dispatcher:
         self._client_options = clients.options_from_conf(conf)
         self._ssrf_policy = SsrfPolicy.of_callbacks(conf)
         self._store = store
-        self._delivery_store = DeliveryStore(store, self._conf.park_after)
+        self._delivery_store = DeliveryStore(
+            store, self._conf.park_after, self._conf.event_retention
+        )
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4()}"
         self._policy = DeliveryPolicy(
             max_requests=self._conf.max_requests,
@@ -135,6 +139,7 @@ class Dispatcher:
                 work.create_task(self._renew_lease())
                 work.create_task(self._wait_stop())
                 work.create_task(manager.record_deliveries())
+                work.create_task(self._delete_old_events())
                 await manager.open(work)
                 work.create_task(self._poll_outbox(manager))
         except* errors.LeaseLost:
@@ -186,6 +191,18 @@ class Dispatcher:
                     error,
                 )
                 await asyncio.sleep(self._conf.lease / 15)
+
+    async def _delete_old_events(self) -> None:
+        while True:
+            try:
+                await self._in_thread(self._delivery_store.delete_old_events)
+            except Exception as error:  # noqa: BLE001
+                LOG.log(
+                    severity(error),
+                    "Old events not deleted, retrying: error=%s",
+                    error,
+                )
+            await asyncio.sleep(DELETE_INTERVAL_S)
 
     async def _poll_outbox(self, manager: DeliveryManager) -> None:
         """Distribute new events.

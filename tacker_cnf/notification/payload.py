@@ -165,6 +165,7 @@ def _changes(
             "changed_info",
             "changed_ext_connectivity",
             "modifications_triggered_by_vnf_pkg_change",
+            "timeline",
         )
     }
 

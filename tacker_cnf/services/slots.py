@@ -84,6 +84,19 @@ def for_waits(conf: cfg.ConfigOpts) -> Slots:
     )
 
 
+def for_event_streams(conf: cfg.ConfigOpts) -> Slots:
+    """Limit the requests that read the stream of events; they keep their
+    connections.
+    """
+    number = min(conf.api.max_event_streams, conf.api.max_connections // 4)
+    return Slots(
+        max(number, 1),
+        conf.api.project_share,
+        "read the stream of events ([api] max_event_streams, at most a quarter "
+        "of max_connections)",
+    )
+
+
 def for_scripts(conf: cfg.ConfigOpts) -> Slots:
     """Limit the dry runs that run code of VNF packages."""
     return Slots(

@@ -12,6 +12,7 @@ from tacker_cnf.sol.subscription import (
     LcmOpOccNotificationVerbosityType,
     NotificationType,
 )
+from tacker_cnf.sol.timeline import TimelineStep
 from tacker_cnf.sol.virtual_link import ExtVirtualLinkInfo
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     AffectedExtLinkPort,
@@ -83,3 +84,5 @@ class VnfLcmOperationOccurrenceNotification(Notification):
         ModificationsTriggeredByVnfPkgChange | None
     ) = None
     error: ProblemDetails | None = None
+    #: extension: the steps of the operation, if it has ended
+    timeline: tuple[TimelineStep, ...] = ()

@@ -15,6 +15,7 @@ from tacker_cnf.sol.base import (
 from tacker_cnf.sol.common import Link, ResourceHandle
 from tacker_cnf.sol.lcm_request import VnfInfoModifications
 from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.timeline import TimelineStep
 from tacker_cnf.sol.virtual_link import ExtVirtualLinkInfo
 
 
@@ -204,6 +205,8 @@ class VnfLcmOpOcc(SolType):
     vnf_snapshot_info_id: Identifier | None = None
     #: extension: the step that runs or failed, and its progress
     progress: str | None = None
+    #: extension: its steps so far, with what they change
+    timeline: tuple[TimelineStep, ...] = ()
     #: extension: the output of its management scripts
     script_log: str | None = None
     #: extension: the project of its VNF instance

@@ -10,6 +10,7 @@ from tacker_cnf.drivers.kubernetes import (
     lost_vnfcs,
     managed_fields,
     readiness,
+    resource_progress,
 )
 from tacker_cnf.drivers.kubernetes.api_errors import Conflict, NotFound
 from tacker_cnf.drivers.kubernetes.client import Cluster
@@ -82,7 +83,10 @@ class ClusterTask:
                     f"Creating {manifest.kind} {manifest.name}, {len(applied)} "
                     f"of {len(wanted)} objects are created"
                 )
-                with manifest.locate_errors():
+                with (
+                    manifest.locate_errors(),
+                    resource_progress.changing(self.progress, manifest),
+                ):
                     self._create_or_adopt(manifest)
                 applied.append(manifest)
 
@@ -200,10 +204,11 @@ class ClusterTask:
         self.progress(f"Scaling {manifest.kind} {manifest.name} to {count}")
         place = (self._kind(manifest), manifest.name, self.rendered.namespace)
         try:
-            if manifest.kind == "DaemonSet":
-                self.cluster.patch(*place, self._node_selector())
-            else:
-                self.cluster.scale(*place, count)
+            with resource_progress.changing(self.progress, manifest):
+                if manifest.kind == "DaemonSet":
+                    self.cluster.patch(*place, self._node_selector())
+                else:
+                    self.cluster.scale(*place, count)
         except NotFound:
             raise readiness.workload_not_found(manifest) from None
 
@@ -278,6 +283,9 @@ class ClusterTask:
         uids: dict[tuple[str, str], set[str]] = {PODS: set()}
         with self.finish_on_cancel(lambda: self._wait_all_deleted(uids)):
             for manifest, body in found:
+                self.progress.resource(
+                    resource_progress.of_deleted(manifest.kind, body)
+                )
                 self.cluster.delete(self._kind(manifest), body, grace=grace)
                 key = (manifest.api_version, manifest.kind)
                 uids.setdefault(key, set()).add(body["metadata"]["uid"])
@@ -314,6 +322,7 @@ class ClusterTask:
         """
         resource = self.cluster.kind("v1", "Pod")
         for pod in pods:
+            self.progress.resource(resource_progress.of_deleted("Pod", pod))
             self.cluster.delete(resource, pod, grace=grace)
 
 

@@ -100,12 +100,14 @@ def connect_clusters(
         credentials
     """
     deadline = context.deadline.limited(options.ready_timeout)
-    progress = Progress(context.report_progress)
     tasks = []
     for key, part in cluster_assignment.split(rendered, assignment).items():
         cluster = pool.connect(
             vim_connections[key],
             RetryPolicy.of_options(options, deadline, context.cancel_token),
+        )
+        progress = Progress(
+            context.report_progress, context.report_resource, context.expect
         )
         waiter = ObjectWaiter(
             cluster,

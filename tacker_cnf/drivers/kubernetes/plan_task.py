@@ -4,7 +4,10 @@ import copy
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from tacker_cnf.drivers.kubernetes import pod_references
+from tacker_cnf.drivers.kubernetes import (
+    pod_references,
+    resource_progress,
+)
 from tacker_cnf.drivers.kubernetes.api_errors import Conflict
 from tacker_cnf.drivers.kubernetes.cluster_task import (
     MAX_ATTEMPTS,
@@ -89,7 +92,12 @@ class PlanTask:
             body = merge_live(live, manifest)
             self._update.mark(body, live, written)
             try:
-                with manifest.locate_errors():
+                with (
+                    manifest.locate_errors(),
+                    resource_progress.changing(
+                        self._cluster_task.progress, manifest
+                    ),
+                ):
                     cluster.replace(resource, body, namespace)
                 return
             except Conflict:  # 409: another client has changed the object

@@ -6,7 +6,12 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import events, finalizers, readiness_checks
+from tacker_cnf.drivers.kubernetes import (
+    events,
+    finalizers,
+    readiness_checks,
+    resource_progress,
+)
 from tacker_cnf.drivers.kubernetes.api_errors import NotFound
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.finalizers import Finalizers
@@ -20,6 +25,7 @@ from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.sol.timeline import ResourceStatus
 
 
 def workload_not_found(manifest: Manifest) -> errors.NotReady:
@@ -93,10 +99,13 @@ class ObjectWaiter:
         )
         grace_deadline = Deadline.within(self._grace, self.deadline.clock)
         lost_nodes = LostNodes(self._cluster)
+        self._progress.expect("Pod", sum(expected.values()))
 
         def check(found: Iterable[Object]) -> Pending | None:
-            vdu_pods = pods.select(found)
+            every_pod = list(found)
+            vdu_pods = pods.select(every_pod)
             self._progress(pods.progress(vdu_pods))
+            self._report_pods(vdu_pods, every_pod)
             pending = pods(vdu_pods)
             if pending is None:
                 return None
@@ -112,6 +121,13 @@ class ObjectWaiter:
                 + events.join_warnings(self._warnings(manifests))
                 + lost_nodes.describe_node_error()
             )
+
+    def _report_pods(
+        self, changed: Iterable[Object], every_pod: Iterable[Object]
+    ) -> None:
+        for pod in changed:
+            self._progress.resource(resource_progress.of_pod(pod))
+        self._progress.deleted("Pod", _uids(every_pod))
 
     def desired_size(self, manifest: Manifest) -> int:
         """Return how many pods a workload shall have, as in the cluster: an
@@ -167,6 +183,9 @@ class ObjectWaiter:
             self._progress(f"Waiting for {manifest.kind} {manifest.name}")
             for body in found:
                 if readiness_checks.READY_CHECKS[manifest.kind](body):
+                    resource_progress.report(
+                        self._progress, manifest, ResourceStatus.DONE
+                    )
                     return None
                 self._tolerate(manifest, body, fault_grace)
             was_ready = False
@@ -265,7 +284,11 @@ class ObjectWaiter:
         )
 
         def check(found: Iterable[Object]) -> Pending | None:
-            remaining[:] = [p for p in found if p["metadata"]["uid"] in uids]
+            every_pod = list(found)
+            remaining[:] = [
+                pod for pod in every_pod if pod["metadata"]["uid"] in uids
+            ]
+            self._report_pods(remaining, every_pod)
             self._progress(
                 f"{len(remaining)} of {len(uids)} pods still being deleted"
             )
@@ -299,6 +322,7 @@ class ObjectWaiter:
 
         def check(found: Iterable[Object]) -> Pending | None:
             remaining[:] = [b for b in found if b["metadata"]["uid"] in uids]
+            self._progress.deleted(kind, _uids(remaining))
             names = events.join_warnings(
                 map(finalizers.describe_blocked, remaining)
             )
@@ -344,3 +368,7 @@ class ObjectWaiter:
             self._deadline,
             **{name: value for name, value in selectors.items() if value},
         )
+
+
+def _uids(found: Iterable[Object]) -> frozenset[str]:
+    return frozenset(body["metadata"]["uid"] for body in found)

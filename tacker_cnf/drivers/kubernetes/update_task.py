@@ -10,6 +10,7 @@ from tacker_cnf.drivers.kubernetes import (
     pod_references,
     readiness,
     readiness_checks,
+    resource_progress,
 )
 from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL, Manifest
@@ -97,7 +98,10 @@ class UpdateTask:
             manifest.api_version, manifest.kind
         )
         namespace = self._cluster_task.rendered.namespace
-        with manifest.locate_errors():
+        with (
+            manifest.locate_errors(),
+            resource_progress.changing(self._cluster_task.progress, manifest),
+        ):
             self._cluster_task.cluster.patch(
                 resource, manifest.name, namespace, change
             )

@@ -86,7 +86,9 @@ class StackTask:
         self._had = had
         self.heat = heat
         self._location = location
-        self.progress = Progress(context.report_progress)
+        self.progress = Progress(
+            context.report_progress, context.report_resource, context.expect
+        )
         self.waiter = StackWaiter(heat, deadline, self.progress)
         #: whether an update was requested since the last marked()
         self._update_sent = False

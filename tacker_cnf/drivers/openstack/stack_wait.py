@@ -7,6 +7,7 @@ from typing import Any, Final
 from tacker_cnf import errors
 from tacker_cnf.drivers.openstack import api_errors
 from tacker_cnf.drivers.openstack.heat import Heat
+from tacker_cnf.drivers.openstack.resource_progress import StackProgress
 from tacker_cnf.drivers.openstack.stacks import Stack
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.runtime.cancellation import Deadline
@@ -104,6 +105,7 @@ class StackWaiter:
         :raises VnfmError: the operation was cancelled (FORCEFUL)
         """
         backoff = PollBackoff(self._heat, self.deadline)
+        stack_progress = self._stack_progress()
         polls = 0
         while True:
             polls += 1
@@ -114,14 +116,23 @@ class StackWaiter:
                 _has_final_event(identity, events)
                 or polls % POLLS_PER_STACK_READ == 1
             ):
-                stack = self._heat.find(identity)
-                if stack is None or stack.action == "DELETE":
-                    raise _deleted_error(identity)
+                stack = self._read(identity)
                 if not stack.is_busy:
                     return stack
+            stack_progress.report(stack)
             if self.deadline.passed:
                 raise _timeout_error(identity)
             backoff.wait()
+
+    def _read(self, identity: str) -> Stack:
+        """Read a stack.
+
+        :raises NotReady: it was deleted
+        """
+        stack = self._heat.find(identity)
+        if stack is None or stack.action == "DELETE":
+            raise _deleted_error(identity)
+        return stack
 
     def wait_deleted(self, stack: Stack) -> None:
         """Wait until a stack is deleted.
@@ -130,7 +141,10 @@ class StackWaiter:
         :raises VnfmError: the operation was cancelled (FORCEFUL)
         """
         self._progress(f"Deleting stack {stack.name}")
-        self._wait_until(lambda: self._is_deleted(stack), stack.identity)
+        stack_progress = self._stack_progress()
+        self._wait_until(
+            lambda: self._is_deleted(stack, stack_progress), stack.identity
+        )
 
     def wait_name_free(self, name: str) -> None:
         """Wait until a stack name is free: Heat reserves the name of a
@@ -148,13 +162,19 @@ class StackWaiter:
                 raise _timeout_error(what)
             backoff.wait()
 
-    def _is_deleted(self, stack: Stack) -> bool:
+    def _is_deleted(self, stack: Stack, stack_progress: StackProgress) -> bool:
         found = self._heat.find(stack.identity)
         if found is None or found.status == "DELETE_COMPLETE":
             return True
         if found.status == "DELETE_FAILED":
             raise errors.NotReady(self._failure_reason(found))
+        stack_progress.report(stack)
         return False
+
+    def _stack_progress(self) -> StackProgress:
+        return StackProgress(
+            self._heat.tree, self._progress, self.deadline.clock
+        )
 
     def _events(self, identity: str, marker: str | None) -> list[Any]:
         try:

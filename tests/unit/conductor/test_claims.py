@@ -90,28 +90,6 @@ class TestClaim(testtools.TestCase):
         )
         self.assertEqual("The operation was cancelled (FORCEFUL).", str(error))
 
-    def test_the_latest_progress_is_published_once(self) -> None:
-        def progress() -> tuple[str | None, str | None]:
-            return self.claim.progress, self.claim.last_progress
-
-        self.assertEqual((None, None), progress())
-        self.claim.enter_step("INFRA")
-        self.assertEqual(("INFRA", "INFRA"), progress())
-        self.claim.mark_published("INFRA")
-        self.assertEqual((None, "INFRA"), progress())
-        self.claim.report_progress("1 of 2")
-        self.claim.mark_published("INFRA")  # there is a newer one
-        self.assertEqual(("INFRA: 1 of 2", "INFRA: 1 of 2"), progress())
-        self.claim.clear_progress()
-        self.assertEqual((None, "INFRA: 1 of 2"), progress())
-        self.claim.enter_step("END")
-        self.assertEqual(("END", "END"), progress())
-        self.claim.mark_published("ENDED")
-        self.assertEqual(("END", "END"), progress())
-        self.claim.report_progress("x" * 300)
-        longest = "END: " + "x" * 250
-        self.assertEqual((longest, longest), progress())
-
 
 class TestPersist(StoreTest):
     def test_a_database_error_that_stays_is_raised(self) -> None:
@@ -358,14 +336,17 @@ class TestClaims(OpOccTest):
         claim = self.acquire()
         self.claims.publish()
         self.assertEqual((None,), self.row("progress"))
-        claim.enter_step("INFRA")
-        claim.report_progress("1 of 2")
+        claim.progress.enter_step("INFRA")
+        claim.progress.report("1 of 2")
         self.lock_rows()
         self.claims.publish()
         self.assertEqual((None,), self.row("progress"))
         self.claims.publish()
         self.assertEqual(("INFRA: 1 of 2",), self.row("progress"))
-        self.assertIsNone(claim.progress)
+        self.assertEqual((1,), self.row("timeline_version"))
+        ((step,),) = self.row("timeline")
+        self.assertEqual("1 of 2", step.message)
+        self.assertIsNone(claim.progress.unpublished())
         self.set(progress="another")
         self.claims.publish()
         self.assertEqual(("another",), self.row("progress"))
@@ -399,7 +380,7 @@ class TestClaims(OpOccTest):
         self.let_next_transaction_fail()
         self.claims.report()
         self.assertEqual(LEASE_S, self.remaining(claim))
-        claim.enter_step("INFRA")
+        claim.progress.enter_step("INFRA")
         self.let_next_transaction_fail()
         self.claims.publish()
         self.assertEqual(("INFRA",), self.row("progress"))

@@ -10,6 +10,7 @@ from sqlalchemy import orm
 from tacker_cnf import errors
 from tacker_cnf.api.vnf_lcm_op_occs import EXCLUDED_BY_DEFAULT
 from tacker_cnf.conductor.claims import Claims
+from tacker_cnf.conductor.operation_progress import Snapshot
 from tacker_cnf.conductor.operation_recorder import OperationRecorder
 from tacker_cnf.context import Owner, RequestContext
 from tacker_cnf.db import (
@@ -23,6 +24,7 @@ from tacker_cnf.db import (
 )
 from tacker_cnf.db.op_occs import ClaimedOperation, Result, Row
 from tacker_cnf.db.session import RowsLocked, epoch
+from tacker_cnf.drivers.progress import MAX_LINE_CHARS
 from tacker_cnf.lcm.operations.registry import TASKS
 from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
 from tacker_cnf.lcm.states import ACTIVE, FINAL, TRANSITIONS, Event
@@ -33,6 +35,7 @@ from tacker_cnf.sol.lcm_request import (
     VnfInfoModifications,
 )
 from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.timeline import StepOutcome, TimelineStep
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     CancelModeType,
     ModificationsTriggeredByVnfPkgChange,
@@ -680,41 +683,52 @@ class TestCancel(OpOccTest):
         self.assertEqual(["an-op-occ"], self.list_unclaimed())
 
 
+def snapshot(line: str) -> Snapshot:
+    """Return the progress of a step."""
+    step = TimelineStep(step="INFRA", attempt=1, start_time=NOW, message=line)
+    return Snapshot(1, line, (step,))
+
+
 class TestProgress(OpOccTest):
     def test_the_progress_limit_is_the_length_of_the_column(self) -> None:
         length = op_occs.COLUMNS.get("progress", Row.progress).type
-        self.assertEqual(op_occs.MAX_PROGRESS_CHARS, vars(length)["length"])
+        self.assertEqual(MAX_LINE_CHARS, vars(length)["length"])
 
     def test_published_progress_is_returned(self) -> None:
         self.claimed("me")
         with self.store.writer() as session:
-            for line, expected in (
-                ("a", {"an-op-occ": "a"}),
+            a, b = snapshot("a"), snapshot("b")
+            expectations: list[tuple[Snapshot | None, Any]] = [
+                (a, {"an-op-occ": a}),
                 (None, {}),
-                ("", {}),
-            ):
+            ]
+            for progress, expected in expectations:
                 found = op_occs.publish_progress(
                     session,
                     "me",
                     ["an-op-occ", "b"],
-                    {"an-op-occ": line}.get,
+                    {"an-op-occ": progress}.get,
                 )
                 self.assertEqual(expected, found)
             self.lock_rows()
             self.assertEqual(
                 {},
                 op_occs.publish_progress(
-                    session, "me", ["an-op-occ"], lambda _: "b"
+                    session, "me", ["an-op-occ"], lambda _: b
                 ),
             )
-            found = op_occs.publish_progress(session, "me", [], lambda _: "b")
+            found = op_occs.publish_progress(session, "me", [], lambda _: b)
             self.assertEqual({}, found)
-        self.assertEqual(("a",), self.row("progress"))
+        self.assertEqual(("a", 1), self.row("progress", "timeline_version"))
+        self.assertEqual((a.timeline,), self.row("timeline"))
 
     def publish_progress(self, owner: str) -> None:
         with self.store.writer() as session:
             op_occs.publish_progress(
-                session, owner, ["an-op-occ"], lambda _: "INFRA: 1 of 2"
+                session,
+                owner,
+                ["an-op-occ"],
+                lambda _: snapshot("INFRA: 1 of 2"),
             )
 
     def test_only_the_owner_publishes_progress(self) -> None:
@@ -735,16 +749,30 @@ class TestProgress(OpOccTest):
         acquired = claims.acquire("an-op-occ")
         assert acquired is not None
         work, claim = acquired
-        claim.enter_step("GRANT")
+        claim.progress.enter_step("GRANT")
         claims.publish()
         self.assertEqual(("GRANT",), self.row("progress"))
-        claim.report_progress("asked")
+        claim.progress.report("asked")
         unused: Any = None
         OperationRecorder(self.store, work, claim, unused).record(
-            Event.GRANTED, Result(step="PREAMBLE")
+            Event.GRANTED,
+            Result(
+                step="PREAMBLE",
+                timeline=claim.progress.end_step(StepOutcome.COMPLETED),
+            ),
         )
         claims.publish()
         self.assertEqual(("PREAMBLE",), self.row("progress"))
+        ((step,),) = self.row("timeline")
+        self.assertEqual("asked", step.message)
+        self.assertEqual(StepOutcome.COMPLETED, step.outcome)
+
+    def test_a_result_without_a_step_keeps_the_timeline(self) -> None:
+        work = self.claimed("me")
+        self.publish_progress("me")
+        timeline = self.row("timeline")
+        self.record(work, Event.FAIL, step=None)
+        self.assertEqual(timeline, self.row("timeline"))
 
 
 class TestDecide(OpOccTest):
@@ -1122,7 +1150,7 @@ class TestOthers(OpOccTest):
             (
                 S.STARTING,
                 lambda s: op_occs.publish_progress(
-                    s, "me", [op], lambda _: "x"
+                    s, "me", [op], lambda _: snapshot("x")
                 ),
             ),
             (

@@ -1,8 +1,14 @@
 from collections.abc import Iterable
 
+import msgspec
 import testtools
 
-from tacker_cnf.drivers.progress import MAX_LINE_CHARS, Progress
+from tacker_cnf.drivers.progress import (
+    MAX_LINE_CHARS,
+    Progress,
+    ResourceProgress,
+)
+from tacker_cnf.sol.timeline import ResourceStatus
 
 
 class TestProgress(testtools.TestCase):
@@ -20,3 +26,42 @@ class TestProgress(testtools.TestCase):
         (line,) = self.reported(["x" * 1000])
         self.assertEqual(MAX_LINE_CHARS, len(line))
         self.assertTrue(line.endswith("..."))
+
+
+class TestResources(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.reported: list[ResourceProgress] = []
+        self.progress = Progress(report_resource=self.reported.append)
+
+    def resource(self, name: str, uid: str = "") -> ResourceProgress:
+        return ResourceProgress(
+            kind="Pod",
+            name=name,
+            id=uid,
+            status=ResourceStatus.IN_PROGRESS,
+        )
+
+    def test_only_new_states_are_reported(self) -> None:
+        web = self.resource("web")
+        ready = msgspec.structs.replace(web, status=ResourceStatus.DONE)
+        for state in (web, web, ready, ready, web):
+            self.progress.resource(state)
+        self.assertEqual([web, ready, web], self.reported)
+
+    def test_deleted_resources_are_done(self) -> None:
+        for resource in (
+            self.resource("web", "uid-1"),
+            self.resource("web", "uid-2"),
+            self.resource("without-id"),
+        ):
+            self.progress.resource(resource)
+        self.reported.clear()
+        for _ in range(2):
+            self.progress.deleted("Pod", {"uid-2"})
+            self.progress.deleted("Job", ())
+        (deleted,) = self.reported
+        self.assertEqual(
+            ("uid-1", ResourceStatus.DONE, "Deleted"),
+            (deleted.id, deleted.status, deleted.message),
+        )

@@ -35,6 +35,7 @@ REQUIRED = {
     "CreateVnfPkgInfoRequest": "",
     "ChangeVnfFlavourRequest": "newFlavourId",
     "CreateVnfRequest": "vnfdId",
+    "EventsMissed": "lastEventId",
     "ExtLinkPortData": "id resourceHandle",
     "ExtLinkPortInfo": "id resourceHandle",
     "ExtManagedVirtualLinkData": "id vnfVirtualLinkDescId resourceId",
@@ -75,6 +76,8 @@ REQUIRED = {
     "PkgmSubscriptionRequest": "callbackUri",
     "PlacementConstraint": "affinityOrAntiAffinity scope resource",
     "OperateVnfRequest": "changeStateTo",
+    "OperationProgress": "vnfInstanceId vnfLcmOpOccId operation"
+    " operationState",
     "ProblemDetails": "status detail",
     "ResourceChanges": "",
     "ResourceDefinition": "id type resourceTemplateId",
@@ -85,6 +88,8 @@ REQUIRED = {
     "SnapshotResourceDefinition": "vnfSnapshotId",
     "SubscriptionAuthentication": "authType",
     "TerminateVnfRequest": "terminationType",
+    "TimelineResource": "kind name status startTime",
+    "TimelineStep": "step attempt startTime",
     "UploadVnfPackageFromUriRequest": "addressInformation",
     "Version": "vnfSoftwareVersion",
     "VimAssets": "",
@@ -132,7 +137,13 @@ REQUIRED = {
     "ZoneGroupInfo": "zoneId",
     "ZoneInfo": "id zoneId",
 }
-OURS = {"VimConnectionInfoModification"}
+OURS = {
+    "EventsMissed",
+    "OperationProgress",
+    "TimelineResource",
+    "TimelineStep",
+    "VimConnectionInfoModification",
+}
 
 
 def types_of_the_package() -> Iterator[type[SolType]]:
