@@ -43,7 +43,7 @@ class DeliveryManagerTest(StoreTest):
             name = f"tacker_cnf.notification.{module}.CAPACITY"
             self.useFixture(fixtures.MonkeyPatch(name, CAPACITY))
         self.receiver = self.useFixture(HttpReceiver())
-        self.delivery_store = DeliveryStore(self.store, 3600.0)
+        self.delivery_store = DeliveryStore(self.store, 3600.0, 3600.0)
         #: database call -> what to run before its result is returned
         self.between: dict[Any, Callable[[], Awaitable[None]]] = {}
         subscription = LccnSubscription(
@@ -195,7 +195,7 @@ class TestParking(DeliveryManagerTest):
         self,
     ) -> None:
         """Otherwise a single later failure would park them."""
-        self.delivery_store = DeliveryStore(self.store, 0.4)
+        self.delivery_store = DeliveryStore(self.store, 0.4, 3600.0)
 
         async def deliver_all() -> None:
             async with self.run_manager() as manager:

@@ -75,12 +75,18 @@ class NotificationTest(ApiCase):
         return [_summarize(request.json) for request in received]
 
     def count_pending(self) -> int:
-        """Count the pending deliveries and the stored events."""
+        """Count the pending deliveries, and the events without deliveries
+        so far.
+        """
+        count = sa.func.count()
+        is_new = models.LifecycleEvent.fanned_out.is_(False)
         with self.vnfm.parts.store.reader() as session:
             return sum(
-                session.scalar(sa.select(sa.func.count()).select_from(table))
-                or 0
-                for table in (models.Delivery, models.LifecycleEvent)
+                session.scalar(query) or 0
+                for query in (
+                    sa.select(count).select_from(models.Delivery),
+                    sa.select(count).where(is_new),
+                )
             )
 
     def manage(self, *args: str) -> str:

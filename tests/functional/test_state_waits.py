@@ -1,11 +1,7 @@
 """Requests that wait for the state of a lifecycle operation."""
 
-import asyncio
-import http.client
 import json
-import select
 import signal
-import socket
 import threading
 import uuid
 from collections.abc import Iterable, Sequence
@@ -14,7 +10,6 @@ from typing import Any, Final
 import fixtures
 import sqlalchemy as sa
 
-from tacker_cnf.cmd import api
 from tacker_cnf.db import op_occs
 from tacker_cnf.db.models import VnfLcmOpOcc
 from tacker_cnf.db.session import DATABASE_ERRORS
@@ -22,84 +17,18 @@ from tacker_cnf.services import state_waits
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tests.factories import NOW, a_stored_instance, an_op_occ
 from tests.fixtures import waiting
-from tests.fixtures.api_server import Answer, ApiServer
+from tests.fixtures.api_server import ApiServer
 from tests.fixtures.json_log import JsonLog
 from tests.fixtures.projects import OWNER, UNTRUSTED, Projects
+from tests.fixtures.served_api import Request, Served
 from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar, Vnfm
 
 OP_OCCS: Final = "/vnflcm/v2/vnf_lcm_op_occs"
 #: of a wait that ends before
 LONG: Final = "wait=60"
-#: seconds after which a response is missing
-RESPONSE_TIMEOUT_S: Final = 50.0
 #: seconds that no test lasts
 NEVER_S: Final = 3600.0
 THREAD: Final = "state-waits"
-
-
-class Request:
-    """A request that was sent."""
-
-    def __init__(self, connection: http.client.HTTPConnection) -> None:
-        self._connection = connection
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether nothing of its response has arrived."""
-        return not select.select([self._connection.sock], [], [], 0)[0]
-
-    def response(self) -> Answer:
-        return Answer(self._connection.getresponse())
-
-    def state(self) -> str:
-        """Return the state in the response."""
-        response = self.response()
-        assert response.status == 200, response.content
-        return str(response.json["operationState"])
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-class Served(fixtures.Fixture):
-    """The server of this service, on a socket, in this process."""
-
-    def __init__(self, vnfm: Vnfm) -> None:
-        super().__init__()
-        self._vnfm = vnfm
-        self._stop = asyncio.Event()
-
-    def _setUp(self) -> None:
-        server = api.server(self._vnfm.conf, self._vnfm.app)
-        listener = socket.create_server(("127.0.0.1", 0))
-        self._port = listener.getsockname()[1]
-        self._runner = asyncio.Runner()
-        self._loop = self._runner.get_loop()
-
-        def run() -> None:
-            with self._runner:
-                self._runner.run(server.serve([listener], self._stop))
-
-        self._thread = threading.Thread(target=run)
-        self._thread.start()
-        self.addCleanup(self._thread.join, 120)
-        self.addCleanup(self.stop)
-
-    def stop(self) -> None:
-        """Do what SIGTERM does."""
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stop.set)
-
-    def send(self, path: str, headers: dict[str, str]) -> Request:
-        """Send a GET; do not wait for its response."""
-        connection = http.client.HTTPConnection(
-            "127.0.0.1", self._port, timeout=RESPONSE_TIMEOUT_S
-        )
-        connection.request(
-            "GET", path, headers={"Version": "2.0.0", **headers}
-        )
-        self.addCleanup(connection.close)
-        return Request(connection)
 
 
 class StateWaitCase(ApiCase):

@@ -75,7 +75,8 @@ class TestNotifications(testtools.TestCase):
     def wait_outbox_empty(self) -> bool:
         row = self.deployment.database.fetch_row(
             "SELECT (SELECT count(*) FROM deliveries)"
-            " + (SELECT count(*) FROM lifecycle_events) AS n"
+            " + (SELECT count(*) FROM lifecycle_events WHERE NOT fanned_out)"
+            " AS n"
         )
         return row["n"] == 0
 
