@@ -16,6 +16,9 @@ REQUEST_ID_VARIABLE: Final = "TACKER_CNF_REQUEST_ID"
 _REQUEST_ID: Final = re.compile(
     "req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 )
+_TRACEPARENT: Final = re.compile(
+    "00-((?!0{32})[0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
+)
 #: project and user of all requests with [api] auth_strategy = noauth
 NOAUTH: Final = "noauth"
 
@@ -46,13 +49,26 @@ class RequestContext(context.RequestContext):
         return Owner(self.project_id or "", self.user_id)
 
 
-def request_id_of(given: str | None) -> str:
-    """Return the ID of a request: the one that its client has sent, or a new
-    one if that is not ``req-`` and a UUID.
+def request_id_of(given: str | None, traceparent: str | None = None) -> str:
+    """Return the ID of a request: the one that its client has sent, or that of
+    its trace, or a new one if there is no ``req-`` and a UUID.
+
+    :param traceparent: the header of W3C Trace Context
     """
     if given is not None and _REQUEST_ID.fullmatch(given):
         return given
+    if traceparent and (found := _TRACEPARENT.fullmatch(traceparent)):
+        return f"req-{uuid.UUID(found[1])}"
     return f"req-{uuid.uuid4()}"
+
+
+def trace_of(request_id: str | None) -> int | None:
+    """Return the ID of the trace of a request (W3C Trace Context): the UUID
+    in the ID of the request; None: the request is not known.
+    """
+    if request_id is None or not _REQUEST_ID.fullmatch(request_id):
+        return None
+    return uuid.UUID(request_id.removeprefix("req-")).int
 
 
 def current_request_id() -> str | None:

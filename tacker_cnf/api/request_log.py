@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from oslo_log import log
 
-from tacker_cnf import audit, context, metrics
+from tacker_cnf import audit, context, metrics, tracing
 from tacker_cnf.api import http, middleware
 from tacker_cnf.api.middleware import Environ, Wsgi
 from tacker_cnf.api.routing import PATH_SEGMENT
@@ -34,12 +34,19 @@ def record_requests(app: Wsgi, trail: AuditTrail) -> Wsgi:
     ) -> Iterable[bytes]:
         started = time.perf_counter()
         request_id = environ[http.REQUEST_ID] = context.request_id_of(
-            environ.get("HTTP_X_OPENSTACK_REQUEST_ID")
+            environ.get("HTTP_X_OPENSTACK_REQUEST_ID"),
+            environ.get("HTTP_TRACEPARENT"),
         )
         # for what is logged before the client is authenticated
         context.enter_request(request_id)
         response = _Response(start_response, request_id)
-        body = app(environ, response.start)
+        method = environ["REQUEST_METHOD"]
+        with tracing.span(method, http__request__method=method) as span:
+            body = app(environ, response.start)
+            span.describe(
+                f"{method} {environ.get(http.ROUTE, 'unmatched')}",
+                http__response__status_code=response.status,
+            )
         if http.IS_WAITING not in environ:
             _record(environ, response, trail, started)
         return body

@@ -90,6 +90,7 @@ def application() -> Wsgi:
     """
     conf = configuration.load([])
     authentication.check_options(conf)
+    start.start_tracing(conf, "tacker-cnf-api")
     return _application(conf)
 
 

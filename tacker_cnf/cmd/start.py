@@ -12,7 +12,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import conf as configuration
-from tacker_cnf import errors
+from tacker_cnf import errors, tracing
 from tacker_cnf.db import schema, session
 from tacker_cnf.db.session import Store, first_line
 
@@ -45,11 +45,30 @@ def run_server(
     try:
         conf = configuration.load(argv)
         log.setup(conf, "tacker_cnf")
+        start_tracing(conf, name)
         serve(conf)
     except STARTUP_ERRORS as error:
         print(f"{name}: {error_summary(error)}", file=sys.stderr)  # noqa: T201
         return 1
     return 0
+
+
+def start_tracing(conf: cfg.ConfigOpts, program: str) -> None:
+    """Begin to export spans, if [tracing] says so.
+
+    :raises VnfmError: the packages are not installed
+    """
+    if conf.tracing.endpoint is None:
+        return
+    try:
+        # imported here: it needs memory, and packages of an extra
+        from tacker_cnf.cmd.span_exporter import SpanExporter
+    except ImportError as error:
+        raise errors.VnfmError(
+            f"[tracing] endpoint is set, but {error.name} is not installed: "
+            "install tacker_cnf[tracing]."
+        ) from None
+    tracing.set_tracer(SpanExporter(conf, program))
 
 
 def error_summary(error: Exception) -> str:

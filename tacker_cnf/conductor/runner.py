@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from oslo_log import log
 
-from tacker_cnf import errors, metrics
+from tacker_cnf import errors, metrics, tracing
 from tacker_cnf.conductor import steps
 from tacker_cnf.conductor.claims import Claim
 from tacker_cnf.conductor.management_scripts import ManagementScripts
@@ -128,7 +128,8 @@ def _do(step: Step, run: Run) -> Run:
     LOG.info("Step started: operation=%s step=%s", op_occ_id, step.name)
     outcome = "failed"
     try:
-        result = step.do(run)
+        with tracing.span(step.name):
+            result = step.do(run)
         outcome = "completed"
     finally:
         seconds = time.monotonic() - started

@@ -10,7 +10,7 @@ import msgspec
 from oslo_config import cfg
 from oslo_log import log
 
-from tacker_cnf import context, errors, metrics, rpc
+from tacker_cnf import context, errors, metrics, rpc, tracing
 from tacker_cnf.audit import AuditTrail
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.uploads import Uploads
@@ -253,6 +253,15 @@ class Conductor:
         context.enter_request(
             op_occ.request_id, op_occ.project_id, claimed_op.requested_by
         )
+        with tracing.span(
+            op_occ.operation,
+            vnf_lcm_op_occ_id=op_occ.id,
+            vnf_instance_id=op_occ.vnf_instance_id,
+        ):
+            self._run_steps(claimed_op, claim)
+
+    def _run_steps(self, claimed_op: ClaimedOperation, claim: Claim) -> None:
+        op_occ = claimed_op.op_occ
         recorder = self._recorder(claimed_op, claim)
         problem = recovery.takeover_problem(
             claimed_op, may_resume=self._conf.resume_infra

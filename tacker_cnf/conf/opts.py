@@ -21,6 +21,7 @@ from tacker_cnf.conf import (
     quotas,
     scripts,
     secrets,
+    tracing,
     vims,
 )
 
@@ -40,6 +41,7 @@ OPTION_GROUPS: Final[Mapping[str, Sequence[cfg.Opt]]] = {
     "quotas": quotas.OPTIONS,
     "scripts": scripts.OPTIONS,
     "secrets": secrets.OPTIONS,
+    "tracing": tracing.OPTIONS,
     "vims": vims.OPTIONS,
 }
 

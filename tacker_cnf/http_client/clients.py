@@ -18,7 +18,7 @@ import msgspec
 from oslo_config import cfg
 
 from tacker_cnf import context as request_context
-from tacker_cnf import errors
+from tacker_cnf import errors, tracing
 from tacker_cnf.http_client import network_backend
 from tacker_cnf.http_client.exchange import (
     MEBIBYTE,
@@ -97,8 +97,12 @@ class LimitedTransport(httpx.HTTPTransport):
         request.headers["Accept-Encoding"] = "identity"
         if request_id := request_context.current_request_id():
             request.headers[request_context.REQUEST_ID_HEADER] = request_id
-        with network_backend.scope(exchange):
+        with (
+            tracing.exchange(request.method, request.url.host) as span,
+            network_backend.scope(exchange),
+        ):
             response = super().handle_request(request)
+            span.describe(http__response__status_code=response.status_code)
         try:
             exchange.check_encoding(response.headers.get("Content-Encoding"))
         except errors.PeerFailed:

@@ -21,7 +21,7 @@ from urllib3.exceptions import (
     NewConnectionError,
 )
 
-from tacker_cnf import context, errors
+from tacker_cnf import context, errors, tracing
 from tacker_cnf.http_client.exchange import (
     Exchange,
     ExchangeLimits,
@@ -215,7 +215,9 @@ class _HttpPool(HTTPConnectionPool):
         :raises PeerFailed: it redirects to another server, to which a client
             would send the credentials
         """
-        response: Any = super().urlopen(method, url, *args, **options)
+        with tracing.exchange(method, self.host) as span:
+            response: Any = super().urlopen(method, url, *args, **options)
+            span.describe(http__response__status_code=response.status)
         location = response.headers.get("Location")
         is_redirect = 300 <= response.status < 400 and location
         if is_redirect and not self.is_same_host(location):

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from oslo_log import log
 
-from tacker_cnf import errors, metrics
+from tacker_cnf import errors, metrics, tracing
 from tacker_cnf.lcm import secret_masking
 from tacker_cnf.lcm.secret_masking import SecretMasker
 from tacker_cnf.lcm.shown_names import ShownNames
@@ -184,7 +184,9 @@ def _execute(
     LOG.info("Script started: %s", fields)
     started, code = time.monotonic(), None
     try:
-        code = child.execute(script.input, on_poll)
+        with tracing.span(f"script {script.name}") as span:
+            code = child.execute(script.input, on_poll)
+            span.describe(process__exit__code=code)
     finally:
         seconds = time.monotonic() - started
         outcome = "failed" if code else "succeeded"
