@@ -9,7 +9,7 @@ OPTIONS = (
         help="URL of a collector to which spans are sent by OTLP over HTTP, "
         "such as http://collector:4318/v1/traces. It needs the packages of "
         "tacker_cnf[tracing]. Headers and certificates are set by the "
-        "environment variables of OpenTelemetry (OTEL_EXPORTER_OTLP_...). "
+        "environment variables of OpenTelemetry. "
         "Default: there are no traces.",
     ),
     cfg.FloatOpt(
