@@ -1,0 +1,1 @@
+"""tacker-cnf: the command line client of the REST API."""

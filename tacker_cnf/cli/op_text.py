@@ -1,0 +1,119 @@
+"""Operations and their steps as text."""
+
+import datetime
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from tacker_cnf.cli.api_types import OpOcc, ProgressResource, Step
+
+#: how a decision is described
+DECISIONS: Final[Mapping[str, str]] = {
+    "retry": "continue it when the cause is removed",
+    "rollback": "restore the state before it",
+    "fail": "accept the failure",
+    "cancel": "stop it",
+}
+
+
+def elapsed(
+    start: datetime.datetime | None, end: datetime.datetime | None
+) -> str:
+    """Return the time between two moments; empty if one is missing."""
+    if start is None or end is None:
+        return ""
+    seconds = max((end - start).total_seconds(), 0.0)
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return str(datetime.timedelta(seconds=int(seconds)))
+
+
+def now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+def step_name(step: Step) -> str:
+    again = f" (attempt {step.attempt})" if step.attempt > 1 else ""
+    return f"{step.step}{again}"
+
+
+def count(step: Step) -> str:
+    """Return how much of a step is done, such as ``2/4``."""
+    if step.done is None or step.total is None:
+        return ""
+    return f"{step.done}/{step.total}"
+
+
+def resource_name(resource: ProgressResource) -> str:
+    vdu = f" (VDU {resource.vdu_id})" if resource.vdu_id else ""
+    return f"{resource.kind} {resource.name}{vdu}"
+
+
+def timeline(op_occ: OpOcc) -> Iterator[str]:
+    """Describe all steps of an operation, with their resources."""
+    for step in op_occ.timeline:
+        outcome = step.outcome or "running"
+        took = elapsed(step.start_time, step.end_time)
+        at = f"{step.start_time:%H:%M:%S}"
+        yield _join(
+            at, step_name(step), outcome, count(step), took, step.message
+        )
+        for resource in step.resources:
+            took = elapsed(resource.start_time, resource.end_time)
+            yield "  " + _join(
+                resource_name(resource),
+                resource.status,
+                took,
+                resource.message,
+            )
+
+
+def changes(before: OpOcc | None, after: OpOcc) -> Iterator[str]:
+    """Describe what differs between two states of one operation."""
+    if before is None or before.operation_state != after.operation_state:
+        yield after.operation_state
+    progress = before.progress if before else ""
+    if after.progress not in {"", progress} and not after.timeline:
+        yield after.progress
+    known = {(s.step, s.attempt): s for s in before.timeline} if before else {}
+    for step in after.timeline:
+        yield from _step_changes(known.get((step.step, step.attempt)), step)
+
+
+def _step_changes(before: Step | None, after: Step) -> Iterator[str]:
+    known = {_key(r): r for r in before.resources} if before else {}
+    for resource in after.resources:
+        earlier = known.get(_key(resource))
+        if earlier is None or earlier.status != resource.status:
+            yield _join(
+                f"{step_name(after)}:",
+                resource_name(resource),
+                resource.status,
+                resource.message,
+            )
+    if before is None or _state(before) != _state(after):
+        yield _join(
+            f"{step_name(after)}:",
+            after.outcome or "running",
+            count(after),
+            elapsed(after.start_time, after.end_time),
+            after.message,
+        )
+
+
+def _key(resource: ProgressResource) -> tuple[str, str]:
+    return resource.kind, resource.name
+
+
+def _state(step: Step) -> tuple[object, ...]:
+    return step.outcome, step.done, step.total, step.message
+
+
+def _join(*parts: str) -> str:
+    return "  ".join(part for part in parts if part)
+
+
+def decisions(op_occ: OpOcc) -> Iterator[str]:
+    """List the commands that decide about a failed operation."""
+    for task in op_occ.decisions:
+        command = f"tacker-cnf op {task} {op_occ.id}"
+        yield f"  {command}   {DECISIONS[task]}"

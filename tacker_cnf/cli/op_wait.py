@@ -1,0 +1,69 @@
+"""Wait for an operation, show its progress, and judge how it ended."""
+
+from collections.abc import Iterator
+from typing import Final, TextIO
+
+from tacker_cnf.cli import op_display, op_follow, op_text
+from tacker_cnf.cli.api_types import OpOcc
+from tacker_cnf.cli.failures import NotFound
+from tacker_cnf.cli.references import resource_path
+from tacker_cnf.cli.rest_client import INSTANCES, RestClient
+
+#: exit status after Ctrl-C, as shells have it
+INTERRUPTED: Final = 130
+
+
+def wait(
+    client: RestClient,
+    op_occ_id: str,
+    stdout: TextIO,
+    stderr: TextIO,
+    *,
+    succeeds_in: str | None = None,
+) -> int:
+    """Show an operation until it has stopped; return the exit status.
+
+    :param succeeds_in: the state that is a success; by default COMPLETED, or
+        ROLLED_BACK if it was being rolled back
+    """
+    op_occ = op_follow.read(client, op_occ_id)
+    expected = succeeds_in or _expected(op_occ)
+    title = _name(client, op_occ.vnf_instance_id)
+    try:
+        with op_display.open_display(stdout, title) as display:
+            for state in op_follow.follow(client, op_occ):
+                op_occ = state  # the last one is judged
+                display.show(state)
+    except KeyboardInterrupt:
+        stderr.write(
+            f"{op_occ.operation} of {title} continues. Watch it again:\n"
+            f"  tacker-cnf op watch {op_occ_id}\n"
+        )
+        return INTERRUPTED
+    if op_occ.operation_state == expected:
+        return 0
+    stderr.write("\n".join(failure(op_occ, title)) + "\n")
+    return 1
+
+
+def _expected(op_occ: OpOcc) -> str:
+    is_rollback = op_occ.operation_state == "ROLLING_BACK"
+    return "ROLLED_BACK" if is_rollback else "COMPLETED"
+
+
+def failure(op_occ: OpOcc, title: str) -> Iterator[str]:
+    """Describe how an operation failed, and the possible decisions."""
+    reason = f": {op_occ.error.detail}" if op_occ.error else "."
+    yield f"{op_occ.operation} of {title} is {op_occ.operation_state}{reason}"
+    if lines := list(op_text.decisions(op_occ)):
+        yield "Decide what to do:"
+        yield from lines
+
+
+def _name(client: RestClient, instance_id: str) -> str:
+    """Return the name of a VNF instance; its id if it has none."""
+    try:
+        instance = client.get(resource_path(INSTANCES, instance_id))
+    except NotFound:  # it was deleted
+        return instance_id
+    return str(instance.get("vnfInstanceName") or instance_id)

@@ -1,0 +1,226 @@
+"""Commands for VNF packages."""
+
+import argparse
+import contextlib
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from tacker_cnf.cli import commands
+from tacker_cnf.cli.commands import (
+    ClientCommand,
+    Lines,
+    ListCommand,
+    ShowCommand,
+)
+from tacker_cnf.cli.failures import CommandFailed, UsageError
+from tacker_cnf.cli.references import find_package, resource_path
+from tacker_cnf.cli.rest_client import PACKAGES, RestClient
+
+_LIST_COLUMNS: Final = (
+    "id",
+    "vnfdId",
+    "vnfProductName",
+    "vnfSoftwareVersion",
+    "onboardingState",
+    "operationalState",
+    "usageState",
+)
+_SHOW_COLUMNS: Final = (
+    "id",
+    "vnfdId",
+    "vnfProvider",
+    "vnfProductName",
+    "vnfSoftwareVersion",
+    "vnfdVersion",
+    "onboardingState",
+    "operationalState",
+    "usageState",
+    "userDefinedData",
+)
+
+
+class ListPackages(ListCommand):
+    """List VNF packages."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        commands.add_filter(parser, "(eq,onboardingState,ONBOARDED)")
+        return parser
+
+    def take_action(self, args: argparse.Namespace) -> Any:
+        query = {"filter": args.filter} if args.filter else None
+        found = self.client.list_all(PACKAGES, query)
+        return commands.table(_LIST_COLUMNS, found)
+
+
+class ShowPackage(ShowCommand):
+    """Show a VNF package."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_reference(parser)
+        return parser
+
+    def take_action(self, args: argparse.Namespace) -> Any:
+        found = find_package(self.client, args.package)
+        return _columns(self.client.get(resource_path(PACKAGES, found["id"])))
+
+
+class UploadPackage(ShowCommand):
+    """Onboard a VNF package."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_source(parser)
+        return parser
+
+    def take_action(self, args: argparse.Namespace) -> Any:
+        with _open(args.source) as content:
+            return _columns(_onboard(self.client, content))
+
+
+class CheckPackage(ClientCommand):
+    """Print what the server says about a VNF package, and keep nothing.
+
+    The package is onboarded, and deleted again. Until then other clients can
+    see it. A VNFD that another package has already is an error, as it would be
+    for an upload.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_source(parser)
+        return parser
+
+    def take_action(self, args: argparse.Namespace) -> None:
+        with _open(args.source) as content:
+            package = _onboard(self.client, content)
+        delete(self.client, package["id"], disable=True)
+        warnings = package.get("warnings", [])
+        for warning in warnings:
+            self.app.stdout.write(f"warning: {warning}\n")
+        self.app.stdout.write(
+            f"{args.source} can be onboarded, with {len(warnings)} warnings.\n"
+        )
+
+
+class DeletePackages(ClientCommand):
+    """Delete VNF packages."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_reference(parser, nargs="+")
+        parser.add_argument(
+            "--disable",
+            action="store_true",
+            help="disable them before; the server deletes no package that is "
+            "enabled",
+        )
+        return parser
+
+    def take_action(self, args: argparse.Namespace) -> None:
+        # all names are checked before the first one is deleted
+        found = [find_package(self.client, name) for name in args.package]
+        for package in found:
+            is_enabled = package["operationalState"] == "ENABLED"
+            disable = args.disable and is_enabled
+            delete(self.client, package["id"], disable=disable)
+
+
+def delete(client: RestClient, package_id: str, *, disable: bool) -> None:
+    """Delete a package, perhaps an enabled one."""
+    path = resource_path(PACKAGES, package_id)
+    if disable:
+        client.patch(path, {"operationalState": "DISABLED"})
+    client.delete(path)
+
+
+def _onboard(client: RestClient, content: BinaryIO) -> dict[str, Any]:
+    """Onboard a package, or leave nothing behind.
+
+    :raises CommandFailed: it is rejected
+    """
+    _, created = client.post(PACKAGES, {})
+    path = resource_path(PACKAGES, created["id"])
+    try:
+        client.put(f"{path}/package_content", content, "application/zip")
+        package: dict[str, Any] = client.get(path)
+        _check_onboarded(package)
+    except BaseException:
+        with contextlib.suppress(CommandFailed):
+            client.delete(path)
+        raise
+    return package
+
+
+def _check_onboarded(package: Mapping[str, Any]) -> None:
+    if package["onboardingState"] != "ONBOARDED":
+        problem = package.get("onboardingFailureDetails") or {}
+        raise CommandFailed(
+            f"The package is {package['onboardingState']}. "
+            f"{problem.get('detail', '')}".strip()
+        )
+
+
+@contextlib.contextmanager
+def _open(source: str) -> Iterator[BinaryIO]:
+    """Open a CSAR, or pack the files of a directory as one.
+
+    :raises UsageError: it cannot be read
+    """
+    try:
+        path = Path(source)
+        with contextlib.ExitStack() as stack:
+            if path.is_dir():
+                output = stack.enter_context(tempfile.TemporaryFile())
+                yield pack(path, output)
+            else:
+                yield stack.enter_context(path.open("rb"))
+    except OSError as error:
+        raise UsageError(f"{source} cannot be read: {error}") from None
+
+
+def pack(folder: Path, output: BinaryIO) -> BinaryIO:
+    """Write the files of a directory to a ZIP; return it at its start."""
+    with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(folder))
+    output.seek(0)
+    return output
+
+
+def _columns(package: dict[str, Any]) -> tuple[list[str], list[Any]]:
+    values = commands.select(package, _SHOW_COLUMNS)
+    files = package.get("additionalArtifacts", [])
+    names = (f.get("artifactPath") or f.get("artifactURI", "") for f in files)
+    values["additionalArtifacts"] = Lines(files, *names)
+    warnings = package.get("warnings", [])
+    values["warnings"] = Lines(warnings, *warnings)
+    if problem := package.get("onboardingFailureDetails"):
+        values["onboardingFailureDetails"] = Lines(
+            problem, str(problem.get("detail", ""))
+        )
+    return list(values), list(values.values())
+
+
+def _add_reference(
+    parser: argparse.ArgumentParser, nargs: str | None = None
+) -> None:
+    parser.add_argument(
+        "package",
+        metavar="PACKAGE",
+        nargs=nargs,
+        help="id of a VNF package, or of its VNFD",
+    )
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source",
+        metavar="FILE_OR_DIRECTORY",
+        help="a CSAR, or a directory with the files of one",
+    )

@@ -1,0 +1,100 @@
+"""Find what a command names: by id, or by a name that only one has."""
+
+import contextlib
+import uuid
+from typing import Any
+
+from tacker_cnf.cli.failures import NotFound, UsageError
+from tacker_cnf.cli.rest_client import (
+    INSTANCES,
+    OP_OCCS,
+    PACKAGES,
+    VIMS,
+    RestClient,
+)
+
+
+def find_instance(client: RestClient, reference: str) -> dict[str, Any]:
+    """Return the VNF instance with an id or a name.
+
+    :raises UsageError: there is none, or the name is not unique
+    """
+    return _find(
+        client, INSTANCES, reference, "vnfInstanceName", "VNF instance"
+    )
+
+
+def find_package(client: RestClient, reference: str) -> dict[str, Any]:
+    """Return the VNF package with an id, or with the id of its VNFD.
+
+    :raises UsageError: there is none
+    """
+    return _find(client, PACKAGES, reference, "vnfdId", "VNF package")
+
+
+def find_vim(client: RestClient, reference: str) -> dict[str, Any]:
+    """Return the VIM with an id or a name.
+
+    :raises UsageError: there is none, or the name is not unique
+    """
+    vims = client.get(VIMS).get("vims", [])
+    by_id = [vim for vim in vims if vim["id"] == reference]
+    found = by_id or [vim for vim in vims if vim["name"] == reference]
+    return _only(found, reference, "VIM")
+
+
+def resource_path(collection: str, resource_id: str) -> str:
+    """Return the path of a resource.
+
+    :raises UsageError: its id cannot be one
+    """
+    try:
+        return f"{collection}/{uuid.UUID(resource_id)}"
+    except ValueError:
+        raise UsageError(
+            f"{resource_id!r} is not an id, which is a UUID."
+        ) from None
+
+
+def op_occ_path(op_occ_id: str) -> str:
+    return resource_path(OP_OCCS, op_occ_id)
+
+
+def _find(
+    client: RestClient,
+    collection: str,
+    reference: str,
+    attribute: str,
+    kind: str,
+) -> dict[str, Any]:
+    found = []
+    if _is_id(reference):
+        with contextlib.suppress(NotFound):  # it may be a name
+            found.append(client.get(resource_path(collection, reference)))
+    if not found:
+        quoted = reference.replace("'", "''")
+        query = {"filter": f"(eq,{attribute},'{quoted}')"}
+        found = list(client.list_all(collection, query))
+    return _only(found, reference, kind)
+
+
+def _is_id(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _only(
+    found: list[dict[str, Any]], reference: str, kind: str
+) -> dict[str, Any]:
+    if not found:
+        raise UsageError(f"There is no {kind} {reference!r}.")
+    if len(found) > 1:
+        ids = ", ".join(str(resource["id"]) for resource in found)
+        raise UsageError(
+            f"{len(found)} have the name {reference!r}, so name the {kind} "
+            f"by its id: {ids}."
+        )
+    return found[0]
