@@ -60,6 +60,7 @@ class OpOcc(ApiType, frozen=True, kw_only=True):
     operation_state: str
     vnf_instance_id: str
     start_time: DateTime
+    state_entered_time: DateTime
     progress: str = ""
     error: Problem | None = None
     timeline: tuple[Step, ...] = ()

@@ -79,7 +79,7 @@ def _with_keystone(options: argparse.Namespace) -> Adapter:
         )
     except (ConfigException, exceptions.ClientException) as error:
         raise UsageError(
-            f"{error} Choose a cloud with --os-cloud or the OS_* variables, "
+            f"{str(error).rstrip('.')}. Choose a cloud with --os-cloud or the OS_* variables, "
             "or a server without authentication with --endpoint or "
             f"{ENDPOINT_VARIABLE}."
         ) from error

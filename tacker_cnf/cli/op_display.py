@@ -68,7 +68,7 @@ class LineDisplay:
 
     def show(self, op_occ: OpOcc) -> None:
         for change in op_text.changes(self._shown, op_occ):
-            took = op_text.elapsed(op_occ.start_time, op_text.now())
+            took = op_text.duration(op_occ)
             self._console.print(
                 f"{took:>8}  {op_occ.operation} of {self._title}: {change}"
             )
@@ -121,7 +121,7 @@ def render(op_occ: OpOcc, title: str, max_resources: int) -> RenderableType:
 
 
 def _heading(op_occ: OpOcc, title: str) -> Text:
-    took = op_text.elapsed(op_occ.start_time, op_text.now())
+    took = op_text.duration(op_occ)
     text = Text(f"{op_occ.operation} of {title}  ")
     text.append(op_occ.operation_state, style="bold")
     return text.append(f"  {took}")

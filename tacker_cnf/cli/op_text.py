@@ -31,6 +31,12 @@ def now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
 
 
+def duration(op_occ: OpOcc) -> str:
+    """Return how long an operation has taken until now, or until it stopped."""
+    end = now() if op_occ.is_active else op_occ.state_entered_time
+    return elapsed(op_occ.start_time, end)
+
+
 def step_name(step: Step) -> str:
     again = f" (attempt {step.attempt})" if step.attempt > 1 else ""
     return f"{step.step}{again}"

@@ -180,7 +180,9 @@ def _open(source: str) -> Iterator[BinaryIO]:
             else:
                 yield stack.enter_context(path.open("rb"))
     except OSError as error:
-        raise UsageError(f"{source} cannot be read: {error}") from None
+        raise UsageError(
+            f"{source} cannot be read: {error.strerror}."
+        ) from None
 
 
 def pack(folder: Path, output: BinaryIO) -> BinaryIO:

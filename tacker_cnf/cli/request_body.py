@@ -75,7 +75,9 @@ def read(name: str) -> dict[str, Any]:
             sys.stdin.read() if name == "-" else Path(name).read_text("utf8")
         )
         body = yaml.safe_load(text)
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}.") from None
+    except (ValueError, yaml.YAMLError) as error:
         raise UsageError(f"{name} cannot be read: {error}") from None
     if not isinstance(body, dict):
         raise UsageError(f"{name} has no JSON or YAML object.")

@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib import parse
 
 import requests
+import urllib3
 from keystoneauth1 import exceptions
 from keystoneauth1.adapter import Adapter
 
@@ -165,16 +166,24 @@ def printable(text: str) -> str:
 def _connection_errors() -> Iterator[None]:
     try:
         yield
-    except (requests.RequestException, OSError) as error:
+    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
         raise failures.ConnectionLost(
-            f"The connection to the server broke: {error}"
+            f"The connection to the server broke: {_root_cause(error)}."
         ) from error
     except exceptions.ConnectFailure as error:
+        attempt = str(error).split(": ", 1)[0]
         raise failures.ConnectionLost(
-            f"The server does not answer: {error}"
+            f"{attempt}: {_root_cause(error)}."
         ) from error
     except exceptions.ClientException as error:
         raise failures.CommandFailed(str(error)) from error
+
+
+def _root_cause(error: BaseException) -> BaseException:
+    """Return the first error of a chain; the others only repeat it."""
+    while cause := error.__cause__ or error.__context__:
+        error = cause
+    return error
 
 
 def _read(response: requests.Response) -> bytes:

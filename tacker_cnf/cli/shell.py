@@ -5,7 +5,7 @@ import importlib.metadata
 import logging
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 from cliff.app import App
 from cliff.commandmanager import CommandManager
@@ -32,11 +32,14 @@ class Shell(App):
         authentication_options.add_options(self.parser)
 
     def configure_logging(self) -> None:
-        """Configure logging; what libraries log is for --debug."""
+        """Configure logging; libraries log retries only if --debug is set."""
         super().configure_logging()
         if not self.options.debug:
-            for library in ("keystoneauth", "openstack", "urllib3"):
-                logging.getLogger(library).setLevel(logging.WARNING)
+            logging.getLogger("keystoneauth").setLevel(logging.ERROR)
+
+    def interact(self) -> NoReturn:
+        """Reject a command line without a command."""
+        self.parser.error("a command is required; see tacker-cnf --help")
 
     @functools.cached_property
     def client(self) -> RestClient:
@@ -48,5 +51,5 @@ class Shell(App):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command, or read commands if there is none."""
+    """Run one command; return the exit status."""
     return Shell().run(list(sys.argv[1:] if argv is None else argv))
