@@ -21,6 +21,8 @@ _MARKS: Final = {
 }
 _RUNNING: Final = ("●", "cyan")
 REFRESHES_PER_SECOND: Final = 4
+#: columns of a line that is not on a terminal; it is not wrapped
+MAX_WIDTH: Final = 10_000
 
 
 class Display(Protocol):
@@ -40,8 +42,9 @@ class Display(Protocol):
 
 def open_console(stream: TextIO) -> Console:
     """Return a console that prints texts as they are."""
+    width = None if stream.isatty() else MAX_WIDTH
     return Console(
-        file=stream, markup=False, emoji=False, highlight=False, soft_wrap=True
+        file=stream, markup=False, emoji=False, highlight=False, width=width
     )
 
 

@@ -1,0 +1,220 @@
+"""The command tacker-cnf against the whole service."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import fixtures
+
+from tacker_cnf import errors
+from tests.fixtures.command_line import CommandLine
+from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar, Vnfm
+from tests.fixtures.served_api import Served
+
+
+class CommandCase(ApiCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnfm = self.useFixture(Vnfm())
+        self.served = self.useFixture(Served(self.vnfm))
+        self.command = self.useFixture(CommandLine(self, self.served.url))
+        self.folder = Path(self.useFixture(fixtures.TempDir()).path)
+        self.request = self.folder / "request.json"
+        self.request.write_text(json.dumps({"vimConnectionInfo": FAKE_VIM}))
+
+    def read(self, *arguments: str) -> Any:
+        """Run a command that has to succeed; return its output as JSON."""
+        return json.loads(self.command.succeed(*arguments, "-f", "json"))
+
+    def create(self, name: str) -> str:
+        """Create a VNF instance; return its id."""
+        vnfd_id = self.vnfm.onboard()
+        created = self.read("vnf", "create", vnfd_id, "--name", name)
+        return str(created["id"])
+
+    def instantiate(self, name: str) -> str:
+        """Instantiate a VNF; return the output."""
+        return self.command.succeed(
+            *("vnf", "instantiate", name, "--flavour", "simple", "--wait"),
+            *("--request", str(self.request)),
+        )
+
+    def start_failing(self, name: str) -> str:
+        """Scale a VNF, which fails; return the id of the operation."""
+
+        def fail(_: object) -> None:
+            raise errors.InfraError("\x1b[2JQuota exceeded.")
+
+        self.vnfm.driver.before["apply"] = fail
+        output = self.command.run(
+            "vnf",
+            "scale",
+            name,
+            "--aspect",
+            "web_aspect",
+            "--out",
+            "1",
+            "--wait",
+        )
+        self.assertEqual(1, output.status, output)
+        self.assertIn("\ufffd[2JQuota exceeded.\n", output.stderr)
+        (op,) = self.read("op", "list", "--state", "FAILED_TEMP")
+        for decision in ("retry", "rollback", "fail"):
+            self.assertIn(f"op {decision} {op['id']}", output.stderr)
+        return str(op["id"])
+
+
+class TestLifecycle(CommandCase):
+    def test_the_life_of_a_vnf(self) -> None:
+        instance_id = self.create("demo")
+        output = self.instantiate("demo")
+        self.assertRegex(output, r"INSTANTIATE of demo: COMPLETED$")
+        shown = self.read("vnf", "show", instance_id)
+        self.assertEqual("STARTED", shown["vnfState"])
+        self.assertIn("VDU/web", self.command.succeed("describe", "demo"))
+        for arguments, operation in (
+            ("scale demo --aspect web_aspect --out 2", "SCALE"),
+            ("scale demo --aspect web_aspect --in 1", "SCALE"),
+            ("scale-to-level demo --aspect web_aspect=0", "SCALE_TO_LEVEL"),
+            ("heal demo --cause test", "HEAL"),
+            ("operate demo stop --graceful 1", "OPERATE"),
+            ("operate demo start", "OPERATE"),
+            ("terminate demo --forceful", "TERMINATE"),
+        ):
+            output = self.command.succeed("vnf", *arguments.split(), "--wait")
+            self.assertRegex(output, f"{operation} of demo: COMPLETED$")
+        self.command.succeed("vnf", "delete", "demo")
+        self.assertEqual([], self.read("vnf", "list"))
+
+    def test_an_operation_is_started_and_watched(self) -> None:
+        self.create("demo")
+        self.instantiate("demo")
+        output = self.command.run("vnf", "heal", "demo")
+        op_occ_id = output.stdout.strip()
+        self.assertIn(f"op watch {op_occ_id}", output.stderr)
+        output = self.command.run("op", "watch", op_occ_id)
+        self.assertEqual(0, output.status, output)
+        self.assertIn("HEAL of demo: COMPLETED", output.stdout)
+        listed = self.read("op", "list", "--vnf", "demo")
+        self.assertIn(op_occ_id, [op["id"] for op in listed])
+
+    def test_a_dry_run_changes_nothing(self) -> None:
+        self.create("demo")
+        self.instantiate("demo")
+        output = self.command.succeed(
+            "vnf", "terminate", "demo", "--dry-run", "--wait"
+        )
+        self.assertRegex(output, "^TERMINATE of VNF instance .*\n")
+        (op,) = self.read("op", "list")
+        self.assertEqual("INSTANTIATE", op["operation"])
+
+
+class TestDecisions(CommandCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.create("demo")
+        self.instantiate("demo")
+        self.op_occ_id = self.start_failing("demo")
+
+    def test_retry(self) -> None:
+        output = self.command.run("op", "retry", self.op_occ_id, "--wait")
+        self.assertEqual(1, output.status, output)
+        self.vnfm.driver.before.clear()
+        preview = self.command.succeed(
+            "op", "retry", self.op_occ_id, "--dry-run"
+        )
+        self.assertIn("Retry of SCALE", preview)
+        output = self.command.run("op", "retry", self.op_occ_id, "--wait")
+        self.assertEqual(0, output.status, output)
+
+    def test_rollback(self) -> None:
+        self.vnfm.driver.before.clear()
+        self.command.succeed("op", "rollback", self.op_occ_id, "--wait")
+        # the operation itself did not succeed
+        output = self.command.run("op", "watch", self.op_occ_id)
+        self.assertEqual(1, output.status, output)
+        self.assertIn("SCALE of demo is ROLLED_BACK", output.stderr)
+
+    def test_fail(self) -> None:
+        shown = self.read("op", "show", self.op_occ_id)
+        self.assertEqual(["retry", "rollback", "fail"], shown["decisions"])
+        self.command.succeed("op", "fail", self.op_occ_id)
+        shown = self.read("op", "show", self.op_occ_id)
+        self.assertEqual("FAILED", shown["operationState"])
+        output = self.command.run("op", "cancel", self.op_occ_id)
+        self.assertEqual(1, output.status)
+        self.assertRegex(output.stderr, r"\(HTTP 409, request req-\S+\)")
+
+
+class TestReferences(CommandCase):
+    def test_a_name_that_is_not_unique(self) -> None:
+        name = "it's (eq,id,x);"
+        ids = {self.create(name), self.create(name)}
+        for command in ("describe", "vnf heal", "op list --vnf"):
+            output = self.command.run(*command.split(), name)
+            self.assertEqual(2, output.status, output)
+            for instance_id in ids:
+                self.assertIn(instance_id, output.stderr)
+        for instance_id in ids:
+            self.command.succeed("vnf", "delete", instance_id)
+
+    def test_names_that_nothing_has(self) -> None:
+        unknown = "11111111-2222-4333-8444-555555555555"
+        for command, status in (
+            ("vnf show nope", 2),
+            (f"vnf delete {unknown}", 2),
+            ("package show nope", 2),
+            ("vnf instantiate nope --vim nope", 2),
+            ("op show nope", 2),
+            (f"op watch {unknown}", 1),
+            ("vnf heal", 2),
+            ("vnf heal nope --request nope", 2),
+            ("nope", 2),
+            ("", 2),
+        ):
+            output = self.command.run(*command.split())
+            self.assertEqual(status, output.status, (command, output))
+
+    def test_a_name_that_looks_like_an_id(self) -> None:
+        name = "11111111-2222-4333-8444-555555555555"
+        instance_id = self.create(name)
+        self.assertEqual(instance_id, self.read("vnf", "show", name)["id"])
+
+    def test_lists_of_several_pages(self) -> None:
+        vnfd_id = self.vnfm.onboard()
+        created = {self.vnfm.create(vnfd_id) for _ in range(3)}
+        self.vnfm.conf.set_override("page_size", 1, "api")
+        listed = self.read("vnf", "list")
+        self.assertEqual(created, {instance["id"] for instance in listed})
+
+
+class TestPackages(CommandCase):
+    def test_a_package_comes_and_goes(self) -> None:
+        csar = self.useFixture(Csar())
+        uploaded = self.read("package", "upload", str(csar.path))
+        self.assertEqual(csar.vnfd_id, uploaded["vnfdId"])
+        output = self.command.run("package", "check", str(csar.path))
+        self.assertEqual(1, output.status)
+        self.assertIn("contains the VNFD", output.stderr)
+        output = self.command.run("package", "delete", csar.vnfd_id)
+        self.assertEqual(1, output.status)
+        self.assertIn("disable it first", output.stderr)
+        self.command.succeed("package", "delete", csar.vnfd_id, "--disable")
+        self.assertEqual([], self.read("package", "list"))
+
+    def test_a_check_leaves_nothing(self) -> None:
+        csar = self.useFixture(Csar())
+        output = self.command.succeed("package", "check", str(csar.path))
+        self.assertIn("can be onboarded", output)
+        bad = self.folder / "bad.csar"
+        bad.write_bytes(b"no ZIP")
+        for command in ("check", "upload"):
+            output = self.command.run("package", command, str(bad))
+            self.assertEqual(1, output.status)
+            self.assertIn("ZIP", output.stderr)
+        self.assertEqual([], self.read("package", "list"))
+
+    def test_a_directory_is_packed(self) -> None:
+        source = str(Csar.source("cnf"))
+        uploaded = self.read("package", "upload", source)
+        self.assertEqual("Five Kinds", uploaded["vnfProductName"])
