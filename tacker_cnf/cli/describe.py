@@ -1,23 +1,38 @@
 """The command that describes a VNF instance as a tree."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import msgspec
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tacker_cnf.cli.api_types import OpOcc, convert
+from tacker_cnf.cli.api_types import convert
 from tacker_cnf.cli.commands import ClientCommand
 from tacker_cnf.cli.op_display import open_console
-from tacker_cnf.cli.references import find_instance, resource_path
-from tacker_cnf.cli.rest_client import INSTANCES, OP_OCCS, VIMS, RestClient
+from tacker_cnf.cli.op_types import OpOcc
+from tacker_cnf.cli.references import (
+    find_instance,
+    list_vims,
+    resource_path,
+)
+from tacker_cnf.cli.rest_client import INSTANCES, OP_OCCS, RestClient
 from tacker_cnf.cli.vnf_commands import add_reference
+from tacker_cnf.cli.vnf_types import (
+    InstantiatedVnfInfo,
+    ResourceHandle,
+    Vim,
+    VnfcInfo,
+    VnfcResourceInfo,
+    VnfInstance,
+)
 
 #: operations that hold the instance
-_HOLDING = "(in,operationState,STARTING,PROCESSING,ROLLING_BACK,FAILED_TEMP)"
+_HOLDING: Final = (
+    "(in,operationState,STARTING,PROCESSING,ROLLING_BACK,FAILED_TEMP)"
+)
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -39,11 +54,12 @@ class DescribeVnf(ClientCommand):
 
     def take_action(self, args: argparse.Namespace) -> None:
         found = find_instance(self.client, args.vnf)
-        instance = self.client.get(resource_path(INSTANCES, found["id"]))
+        # a list has no instantiatedVnfInfo
+        value = self.client.get(resource_path(INSTANCES, found.id))
         root = build(
-            instance,
-            _holding_operation(self.client, instance["id"]),
-            self.client.get(VIMS).get("vims", []),
+            convert(value, VnfInstance),
+            _holding_operation(self.client, found.id),
+            list_vims(self.client),
         )
         open_console(self.app.stdout).print(render(root))
 
@@ -55,48 +71,37 @@ def _holding_operation(client: RestClient, instance_id: str) -> OpOcc | None:
 
 
 def build(
-    instance: Mapping[str, Any],
-    op_occ: OpOcc | None,
-    vims: Sequence[Mapping[str, Any]],
+    instance: VnfInstance, op_occ: OpOcc | None, vims: Sequence[Vim]
 ) -> Node:
     """Return the tree of a VNF instance.
 
     :param op_occ: the operation that holds it
     :param vims: the registered VIMs
     """
-    info = instance.get("instantiatedVnfInfo") or {}
-    name = instance.get("vnfInstanceName") or instance["id"]
-    product = f"{instance['vnfProductName']} {instance['vnfSoftwareVersion']}"
-    groups = (
-        Node("Conditions", children=_conditions(instance, op_occ, vims)),
-        *_group("Scale levels", _levels(info)),
-        *_vdus(info),
-        *_group("Storage", _storages(info)),
-        *_group("Links", _links(info)),
+    info = instance.instantiated_vnf_info or InstantiatedVnfInfo()
+    conditions = (
+        Node("Instantiated", str(instance.instantiated_vnf_info is not None)),
+        Node("Started", str(info.vnf_state == "STARTED")),
+        _operation(op_occ),
+        *_reachable_vims(instance, vims),
     )
-    state = instance["instantiationState"]
-    return Node(f"VNF/{name}", state, product, groups)
+    return Node(
+        f"VNF/{instance.display_name}",
+        instance.instantiation_state,
+        f"{instance.vnf_product_name} {instance.vnf_software_version}",
+        (
+            Node("Conditions", children=conditions),
+            *_group("Scale levels", _levels(info)),
+            *_vdus(info),
+            *_group("Storage", _storages(info)),
+            *_group("Links", _links(info)),
+        ),
+    )
 
 
 def _group(name: str, children: Iterator[Node]) -> Iterator[Node]:
     if nodes := tuple(children):
         yield Node(name, children=nodes)
-
-
-def _conditions(
-    instance: Mapping[str, Any],
-    op_occ: OpOcc | None,
-    vims: Sequence[Mapping[str, Any]],
-) -> tuple[Node, ...]:
-    info = instance.get("instantiatedVnfInfo") or {}
-    is_instantiated = instance["instantiationState"] == "INSTANTIATED"
-    is_started = info.get("vnfState") == "STARTED"
-    return (
-        Node("Instantiated", str(is_instantiated)),
-        Node("Started", str(is_started)),
-        _operation(op_occ),
-        *_vim_conditions(instance.get("vimConnectionInfo") or {}, vims),
-    )
 
 
 def _operation(op_occ: OpOcc | None) -> Node:
@@ -106,74 +111,69 @@ def _operation(op_occ: OpOcc | None) -> Node:
     return Node("OperationInProgress", "True", " ".join(words))
 
 
-def _vim_conditions(
-    connections: Mapping[str, Any], vims: Sequence[Mapping[str, Any]]
+def _reachable_vims(
+    instance: VnfInstance, vims: Sequence[Vim]
 ) -> Iterator[Node]:
-    registered = {vim["id"]: vim for vim in vims}
-    for name, connection in connections.items():
-        vim = registered.get(connection.get("vimId"), {})
-        status = vim.get("status", "")
-        state = str(status == "REACHABLE") if status else "Unknown"
-        message = vim.get("name") or connection.get("vimType", "")
-        yield Node(f"VimReachable/{name}", state, message)
+    registered = {vim.id: vim for vim in vims}
+    for name, connection in instance.vim_connection_info.items():
+        vim = registered.get(connection.vim_id)
+        if vim is None:
+            yield Node(f"VimReachable/{name}", "Unknown", connection.vim_type)
+        else:
+            state = str(vim.status == "REACHABLE")
+            yield Node(f"VimReachable/{name}", state, vim.name)
 
 
-def _levels(info: Mapping[str, Any]) -> Iterator[Node]:
-    limits = {
-        one["aspectId"]: one["scaleLevel"]
-        for one in info.get("maxScaleLevels", [])
-    }
-    for one in info.get("scaleStatus", []):
-        aspect = one["aspectId"]
-        limit = f" of {limits[aspect]}" if aspect in limits else ""
-        yield Node(f"Aspect/{aspect}", f"{one['scaleLevel']}{limit}")
+def _levels(info: InstantiatedVnfInfo) -> Iterator[Node]:
+    limits = {one.aspect_id: one.scale_level for one in info.max_scale_levels}
+    for one in info.scale_status:
+        limit = limits.get(one.aspect_id)
+        state = f"{one.scale_level}" + (f" of {limit}" if limit else "")
+        yield Node(f"Aspect/{one.aspect_id}", state)
 
 
-def _vdus(info: Mapping[str, Any]) -> Iterator[Node]:
-    vnfcs = info.get("vnfcResourceInfo", [])
-    states = {
-        vnfc.get("vnfcResourceInfoId"): vnfc
-        for vnfc in info.get("vnfcInfo", [])
-    }
-    for vdu in dict.fromkeys(vnfc["vduId"] for vnfc in vnfcs):
+def _vdus(info: InstantiatedVnfInfo) -> Iterator[Node]:
+    vnfcs = {vnfc.vnfc_resource_info_id: vnfc for vnfc in info.vnfc_info}
+    vdus = dict.fromkeys(vnfc.vdu_id for vnfc in info.vnfc_resource_info)
+    for vdu in vdus:
         children = tuple(
-            _vnfc(resource, states.get(resource["id"], {}))
-            for resource in vnfcs
-            if resource["vduId"] == vdu
+            _vnfc(resource, vnfcs.get(resource.id))
+            for resource in info.vnfc_resource_info
+            if resource.vdu_id == vdu
         )
         started = sum(child.state == "STARTED" for child in children)
         state = f"{started}/{len(children)} started"
         yield Node(f"VDU/{vdu}", state, children=children)
 
 
-def _vnfc(resource: Mapping[str, Any], vnfc: Mapping[str, Any]) -> Node:
-    handle = resource["computeResource"]
-    facts = [handle["resourceId"]]
-    if kind := handle.get("vimLevelResourceType"):
-        facts.append(f"({kind})")
-    if zone := resource.get("zoneId"):
-        facts.append(f"in zone {zone}")
-    name = vnfc.get("id") or resource["id"]
-    return Node(f"VNFC/{name}", vnfc.get("vnfcState", ""), " ".join(facts))
+def _vnfc(resource: VnfcResourceInfo, vnfc: VnfcInfo | None) -> Node:
+    name, state = resource.id, ""
+    if vnfc:
+        name, state = vnfc.id, vnfc.vnfc_state
+    message = _describe(resource.compute_resource)
+    if resource.zone_id:
+        message += f" in zone {resource.zone_id}"
+    return Node(f"VNFC/{name}", state, message)
 
 
-def _storages(info: Mapping[str, Any]) -> Iterator[Node]:
-    for one in info.get("virtualStorageResourceInfo", []):
-        handle = one["storageResource"]
-        kind = handle.get("vimLevelResourceType") or "Storage"
-        message = f"storage {one['virtualStorageDescId']}"
-        yield Node(f"{kind}/{handle['resourceId']}", "", message)
+def _describe(handle: ResourceHandle) -> str:
+    kind = handle.vim_level_resource_type
+    return f"{handle.resource_id} ({kind})" if kind else handle.resource_id
 
 
-def _links(info: Mapping[str, Any]) -> Iterator[Node]:
-    for one in info.get("vnfVirtualLinkResourceInfo", []):
-        handle = one["networkResource"]
-        message = f"virtual link {one['vnfVirtualLinkDescId']}"
-        yield Node(f"Network/{handle['resourceId']}", "", message)
-    for one in info.get("extVirtualLinkInfo", []):
-        handle = one["resourceHandle"]
-        message = f"external virtual link {one['id']}"
-        yield Node(f"Network/{handle['resourceId']}", "", message)
+def _storages(info: InstantiatedVnfInfo) -> Iterator[Node]:
+    for one in info.virtual_storage_resource_info:
+        message = _describe(one.storage_resource)
+        yield Node(f"Storage/{one.virtual_storage_desc_id}", "", message)
+
+
+def _links(info: InstantiatedVnfInfo) -> Iterator[Node]:
+    for internal in info.vnf_virtual_link_resource_info:
+        name = f"VirtualLink/{internal.vnf_virtual_link_desc_id}"
+        yield Node(name, "", _describe(internal.network_resource))
+    for external in info.ext_virtual_link_info:
+        name = f"ExternalVirtualLink/{external.id}"
+        yield Node(name, "", _describe(external.resource_handle))
 
 
 def render(root: Node) -> RenderableType:

@@ -56,7 +56,7 @@ class FollowEvents(ClientCommand):
     def take_action(self, args: argparse.Namespace) -> int:
         query = {
             "vnf_instance_id": [
-                find_instance(self.client, name)["id"] for name in args.vnf
+                find_instance(self.client, name).id for name in args.vnf
             ],
             "vnf_lcm_op_occ_id": args.op,
             "type": args.type,

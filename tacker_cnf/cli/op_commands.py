@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
 from tacker_cnf.cli import commands, op_text, op_wait
-from tacker_cnf.cli.api_types import OpOcc, convert
+from tacker_cnf.cli.api_types import convert
 from tacker_cnf.cli.commands import (
     ClientCommand,
     Lines,
     ListCommand,
     ShowCommand,
 )
+from tacker_cnf.cli.op_types import OpOcc, ResourceChanges
 from tacker_cnf.cli.references import find_instance, op_occ_path
 from tacker_cnf.cli.rest_client import OP_OCCS
 from tacker_cnf.cli.task_commands import add_wait, finish
@@ -31,13 +32,6 @@ _SHOW_COLUMNS: Final = (
     "requestId",
     "progress",
 )
-#: attribute of resourceChanges -> what identifies an entry
-_CHANGES: Final = {
-    "affectedVnfcs": "VNFC",
-    "affectedVirtualLinks": "virtual link",
-    "affectedExtLinkPorts": "external link port",
-    "affectedVirtualStorages": "storage",
-}
 
 
 class ListOps(ListCommand):
@@ -59,7 +53,7 @@ class ListOps(ListCommand):
         filters = [args.filter] if args.filter else []
         if args.vnf:
             instance = find_instance(self.client, args.vnf)
-            filters.append(f"(eq,vnfInstanceId,{instance['id']})")
+            filters.append(f"(eq,vnfInstanceId,{instance.id})")
         if args.state:
             filters.append(f"(in,operationState,{','.join(args.state)})")
         query = {"filter": ";".join(filters)} if filters else None
@@ -85,8 +79,10 @@ def columns(value: dict[str, Any]) -> tuple[list[str], list[Any]]:
     shown = commands.select(value, _SHOW_COLUMNS)
     steps = value.get("timeline", [])
     shown["timeline"] = Lines(steps, *op_text.timeline(op_occ))
-    affected = value.get("resourceChanges") or {}
-    shown["resourceChanges"] = Lines(affected, *_describe_changes(affected))
+    shown["resourceChanges"] = Lines(
+        value.get("resourceChanges", {}),
+        *_describe_changes(op_occ.resource_changes),
+    )
     if op_occ.error:
         shown["error"] = Lines(value["error"], op_occ.error.detail)
     decisions = list(op_occ.decisions)
@@ -94,10 +90,15 @@ def columns(value: dict[str, Any]) -> tuple[list[str], list[Any]]:
     return list(shown), list(shown.values())
 
 
-def _describe_changes(affected: dict[str, Any]) -> Iterator[str]:
-    for attribute, kind in _CHANGES.items():
-        for entry in affected.get(attribute, []):
-            yield f"{entry['changeType']} {kind} {entry['id']}"
+def _describe_changes(changes: ResourceChanges) -> Iterator[str]:
+    for kind, affected in (
+        ("VNFC", changes.affected_vnfcs),
+        ("virtual link", changes.affected_virtual_links),
+        ("external link port", changes.affected_ext_link_ports),
+        ("storage", changes.affected_virtual_storages),
+    ):
+        for change in affected:
+            yield f"{change.change_type} {kind} {change.id}"
 
 
 def add_reference(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tacker_cnf.cli import op_text
-from tacker_cnf.cli.api_types import OpOcc, ProgressResource, Step
+from tacker_cnf.cli.op_types import OpOcc, ProgressResource, Step
 
 #: status or outcome -> its symbol and style
 _MARKS: Final = {

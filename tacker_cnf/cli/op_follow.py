@@ -8,9 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf.cli import event_stream
-from tacker_cnf.cli.api_types import OpOcc, Step, convert
+from tacker_cnf.cli.api_types import convert
 from tacker_cnf.cli.event_stream import CONNECTED, Event
 from tacker_cnf.cli.failures import NotFound
+from tacker_cnf.cli.op_types import OpOcc, Step
 from tacker_cnf.cli.references import op_occ_path
 from tacker_cnf.cli.rest_client import RestClient
 

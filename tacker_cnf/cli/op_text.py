@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tacker_cnf.cli.api_types import OpOcc, ProgressResource, Step
+from tacker_cnf.cli.op_types import OpOcc, ProgressResource, Step
 
 #: how a decision is described
 DECISIONS: Final[Mapping[str, str]] = {

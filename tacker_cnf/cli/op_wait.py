@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from typing import Final, TextIO
 
 from tacker_cnf.cli import op_display, op_follow, op_text
-from tacker_cnf.cli.api_types import OpOcc
+from tacker_cnf.cli.api_types import convert
 from tacker_cnf.cli.failures import NotFound
+from tacker_cnf.cli.op_types import OpOcc
 from tacker_cnf.cli.references import resource_path
 from tacker_cnf.cli.rest_client import INSTANCES, RestClient
+from tacker_cnf.cli.vnf_types import VnfInstance
 
 #: exit status after Ctrl-C, as shells have it
 INTERRUPTED: Final = 130
@@ -63,7 +65,7 @@ def failure(op_occ: OpOcc, title: str) -> Iterator[str]:
 def _name(client: RestClient, instance_id: str) -> str:
     """Return the name of a VNF instance; its id if it has none."""
     try:
-        instance = client.get(resource_path(INSTANCES, instance_id))
+        value = client.get(resource_path(INSTANCES, instance_id))
     except NotFound:  # it was deleted
         return instance_id
-    return str(instance.get("vnfInstanceName") or instance_id)
+    return convert(value, VnfInstance).display_name

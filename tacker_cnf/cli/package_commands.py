@@ -4,11 +4,12 @@ import argparse
 import contextlib
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from tacker_cnf.cli import commands
+from tacker_cnf.cli.api_types import convert
 from tacker_cnf.cli.commands import (
     ClientCommand,
     Lines,
@@ -18,6 +19,7 @@ from tacker_cnf.cli.commands import (
 from tacker_cnf.cli.failures import CommandFailed, UsageError
 from tacker_cnf.cli.references import find_package, resource_path
 from tacker_cnf.cli.rest_client import PACKAGES, RestClient
+from tacker_cnf.cli.vnf_types import VnfPackage
 
 _LIST_COLUMNS: Final = (
     "id",
@@ -66,7 +68,7 @@ class ShowPackage(ShowCommand):
 
     def take_action(self, args: argparse.Namespace) -> Any:
         found = find_package(self.client, args.package)
-        return _columns(self.client.get(resource_path(PACKAGES, found["id"])))
+        return _columns(self.client.get(resource_path(PACKAGES, found.id)))
 
 
 class UploadPackage(ShowCommand):
@@ -97,13 +99,13 @@ class CheckPackage(ClientCommand):
 
     def take_action(self, args: argparse.Namespace) -> None:
         with _open(args.source) as content:
-            package = _onboard(self.client, content)
-        delete(self.client, package["id"], disable=True)
-        warnings = package.get("warnings", [])
-        for warning in warnings:
+            package = convert(_onboard(self.client, content), VnfPackage)
+        delete(self.client, package.id, disable=True)
+        for warning in package.warnings:
             self.app.stdout.write(f"warning: {warning}\n")
+        number = len(package.warnings) or "no"
         self.app.stdout.write(
-            f"{args.source} can be onboarded, with {len(warnings)} warnings.\n"
+            f"{args.source} can be onboarded, with {number} warnings.\n"
         )
 
 
@@ -125,9 +127,9 @@ class DeletePackages(ClientCommand):
         # all names are checked before the first one is deleted
         found = [find_package(self.client, name) for name in args.package]
         for package in found:
-            is_enabled = package["operationalState"] == "ENABLED"
+            is_enabled = package.operational_state == "ENABLED"
             disable = args.disable and is_enabled
-            delete(self.client, package["id"], disable=disable)
+            delete(self.client, package.id, disable=disable)
 
 
 def delete(client: RestClient, package_id: str, *, disable: bool) -> None:
@@ -144,24 +146,23 @@ def _onboard(client: RestClient, content: BinaryIO) -> dict[str, Any]:
     :raises CommandFailed: it is rejected
     """
     _, created = client.post(PACKAGES, {})
-    path = resource_path(PACKAGES, created["id"])
+    path = resource_path(PACKAGES, convert(created, VnfPackage).id)
     try:
         client.put(f"{path}/package_content", content, "application/zip")
-        package: dict[str, Any] = client.get(path)
-        _check_onboarded(package)
+        value: dict[str, Any] = client.get(path)
+        _check_onboarded(convert(value, VnfPackage))
     except BaseException:
         with contextlib.suppress(CommandFailed):
             client.delete(path)
         raise
-    return package
+    return value
 
 
-def _check_onboarded(package: Mapping[str, Any]) -> None:
-    if package["onboardingState"] != "ONBOARDED":
-        problem = package.get("onboardingFailureDetails") or {}
+def _check_onboarded(package: VnfPackage) -> None:
+    if package.onboarding_state != "ONBOARDED":
+        problem = package.onboarding_failure_details
         raise CommandFailed(
-            f"The package is {package['onboardingState']}. "
-            f"{problem.get('detail', '')}".strip()
+            f"The package is {package.onboarding_state}. {problem.detail}"
         )
 
 
@@ -195,18 +196,21 @@ def pack(folder: Path, output: BinaryIO) -> BinaryIO:
     return output
 
 
-def _columns(package: dict[str, Any]) -> tuple[list[str], list[Any]]:
-    values = commands.select(package, _SHOW_COLUMNS)
-    files = package.get("additionalArtifacts", [])
-    names = (f.get("artifactPath") or f.get("artifactURI", "") for f in files)
-    values["additionalArtifacts"] = Lines(files, *names)
-    warnings = package.get("warnings", [])
-    values["warnings"] = Lines(warnings, *warnings)
-    if problem := package.get("onboardingFailureDetails"):
-        values["onboardingFailureDetails"] = Lines(
-            problem, str(problem.get("detail", ""))
-        )
-    return list(values), list(values.values())
+def _columns(value: dict[str, Any]) -> tuple[list[str], list[Any]]:
+    package = convert(value, VnfPackage)
+    shown = commands.select(value, _SHOW_COLUMNS)
+    shown["additionalArtifacts"] = Lines(
+        value.get("additionalArtifacts", []),
+        *(
+            f.artifact_path or f.artifact_uri
+            for f in package.additional_artifacts
+        ),
+    )
+    shown["warnings"] = Lines(list(package.warnings), *package.warnings)
+    if problem := value.get("onboardingFailureDetails"):
+        detail = package.onboarding_failure_details.detail
+        shown["onboardingFailureDetails"] = Lines(problem, detail)
+    return list(shown), list(shown.values())
 
 
 def _add_reference(

@@ -2,8 +2,10 @@
 
 import contextlib
 import uuid
-from typing import Any
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
+from tacker_cnf.cli.api_types import convert
 from tacker_cnf.cli.failures import NotFound, UsageError
 from tacker_cnf.cli.rest_client import (
     INSTANCES,
@@ -12,34 +14,48 @@ from tacker_cnf.cli.rest_client import (
     VIMS,
     RestClient,
 )
+from tacker_cnf.cli.vnf_types import Vim, VimList, VnfInstance, VnfPackage
 
 
-def find_instance(client: RestClient, reference: str) -> dict[str, Any]:
+class Resource(Protocol):
+    """A value with an id."""
+
+    @property
+    def id(self) -> str: ...
+
+
+R = TypeVar("R", bound=Resource)
+
+
+def find_instance(client: RestClient, reference: str) -> VnfInstance:
     """Return the VNF instance with an id or a name.
 
     :raises UsageError: there is none, or the name is not unique
     """
-    return _find(
-        client, INSTANCES, reference, "vnfInstanceName", "VNF instance"
-    )
+    return _find(client, INSTANCES, reference, "vnfInstanceName", VnfInstance)
 
 
-def find_package(client: RestClient, reference: str) -> dict[str, Any]:
+def find_package(client: RestClient, reference: str) -> VnfPackage:
     """Return the VNF package with an id, or with the id of its VNFD.
 
     :raises UsageError: there is none
     """
-    return _find(client, PACKAGES, reference, "vnfdId", "VNF package")
+    return _find(client, PACKAGES, reference, "vnfdId", VnfPackage)
 
 
-def find_vim(client: RestClient, reference: str) -> dict[str, Any]:
+def list_vims(client: RestClient) -> Sequence[Vim]:
+    """Return the registered VIMs."""
+    return convert(client.get(VIMS), VimList).vims
+
+
+def find_vim(client: RestClient, reference: str) -> Vim:
     """Return the VIM with an id or a name.
 
     :raises UsageError: there is none, or the name is not unique
     """
-    vims = client.get(VIMS).get("vims", [])
-    by_id = [vim for vim in vims if vim["id"] == reference]
-    found = by_id or [vim for vim in vims if vim["name"] == reference]
+    vims = list_vims(client)
+    by_id = [vim for vim in vims if vim.id == reference]
+    found = by_id or [vim for vim in vims if vim.name == reference]
     return _only(found, reference, "VIM")
 
 
@@ -65,34 +81,24 @@ def _find(
     collection: str,
     reference: str,
     attribute: str,
-    kind: str,
-) -> dict[str, Any]:
+    kind: type[R],
+) -> R:
     found = []
-    if _is_id(reference):
-        with contextlib.suppress(NotFound):  # it may be a name
-            found.append(client.get(resource_path(collection, reference)))
+    with contextlib.suppress(NotFound, UsageError):  # it may be a name
+        found.append(client.get(resource_path(collection, reference)))
     if not found:
         quoted = reference.replace("'", "''")
         query = {"filter": f"(eq,{attribute},'{quoted}')"}
         found = list(client.list_all(collection, query))
-    return _only(found, reference, kind)
+    name = "VNF package" if kind is VnfPackage else "VNF instance"
+    return _only([convert(value, kind) for value in found], reference, name)
 
 
-def _is_id(text: str) -> bool:
-    try:
-        uuid.UUID(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _only(
-    found: list[dict[str, Any]], reference: str, kind: str
-) -> dict[str, Any]:
+def _only(found: Sequence[R], reference: str, kind: str) -> R:
     if not found:
         raise UsageError(f"There is no {kind} {reference!r}.")
     if len(found) > 1:
-        ids = ", ".join(str(resource["id"]) for resource in found)
+        ids = ", ".join(resource.id for resource in found)
         raise UsageError(
             f"{len(found)} have the name {reference!r}, so name the {kind} "
             f"by its id: {ids}."

@@ -45,7 +45,7 @@ class TaskCommand(ClientCommand):
     def take_action(self, args: argparse.Namespace) -> int:
         body = self.body(args)
         instance = find_instance(self.client, args.vnf)
-        path = f"{resource_path(INSTANCES, instance['id'])}/{self.task}"
+        path = f"{resource_path(INSTANCES, instance.id)}/{self.task}"
         if args.dry_run:
             self.app.stdout.write(self.client.preview(path, body))
             return 0
@@ -109,7 +109,7 @@ class InstantiateVnf(TaskCommand):
         vims = None
         if args.vim:
             vim = find_vim(self.client, args.vim)
-            vims = {"default": {"vimId": vim["id"]}}
+            vims = {"default": {"vimId": vim.id}}
         return request_body.build(
             args,
             flavourId=args.flavour,

@@ -1,10 +1,10 @@
 """Commands for VNF instances."""
 
 import argparse
-from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from tacker_cnf.cli import commands, request_body
+from tacker_cnf.cli.api_types import convert
 from tacker_cnf.cli.commands import (
     ClientCommand,
     Lines,
@@ -13,6 +13,7 @@ from tacker_cnf.cli.commands import (
 )
 from tacker_cnf.cli.references import find_instance, resource_path
 from tacker_cnf.cli.rest_client import INSTANCES
+from tacker_cnf.cli.vnf_types import InstantiatedVnfInfo, VnfInstance
 
 _LIST_COLUMNS: Final = (
     "id",
@@ -59,7 +60,7 @@ class ShowVnf(ShowCommand):
 
     def take_action(self, args: argparse.Namespace) -> Any:
         found = find_instance(self.client, args.vnf)
-        path = resource_path(INSTANCES, found["id"])
+        path = resource_path(INSTANCES, found.id)
         return _columns(self.client.get(path))
 
 
@@ -99,7 +100,7 @@ class DeleteVnfs(ClientCommand):
         # all names are checked before the first one is deleted
         found = [find_instance(self.client, name) for name in args.vnf]
         for instance in found:
-            self.client.delete(resource_path(INSTANCES, instance["id"]))
+            self.client.delete(resource_path(INSTANCES, instance.id))
 
 
 def add_reference(
@@ -111,36 +112,39 @@ def add_reference(
     )
 
 
-def _columns(instance: dict[str, Any]) -> tuple[list[str], list[Any]]:
-    values = commands.select(instance, _SHOW_COLUMNS)
-    values |= _instantiated(instance.get("instantiatedVnfInfo") or {})
-    vims = instance.get("vimConnectionInfo") or {}
-    values["vimConnectionInfo"] = Lines(vims, *_describe_vims(vims))
-    tasks = sorted(set(instance.get("_links") or {}) - {"self"})
-    values["tasks"] = Lines(tasks, ", ".join(tasks))
-    return list(values), list(values.values())
+def _columns(value: dict[str, Any]) -> tuple[list[str], list[Any]]:
+    instance = convert(value, VnfInstance)
+    shown = commands.select(value, _SHOW_COLUMNS)
+    if info := instance.instantiated_vnf_info:
+        shown |= _instantiated(value["instantiatedVnfInfo"], info)
+    shown["vimConnectionInfo"] = Lines(
+        value.get("vimConnectionInfo", {}),
+        *(
+            f"{name}: {vim.vim_type} {vim.vim_id}".rstrip()
+            for name, vim in instance.vim_connection_info.items()
+        ),
+    )
+    tasks = sorted(instance.links.keys() - {"self"})
+    shown["tasks"] = Lines(tasks, ", ".join(tasks))
+    return list(shown), list(shown.values())
 
 
-def _instantiated(info: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an instance has while it is instantiated."""
-    if not info:
-        return {}
-    levels = info.get("scaleStatus", [])
-    vnfcs = info.get("vnfcInfo", [])
+def _instantiated(
+    value: dict[str, Any], info: InstantiatedVnfInfo
+) -> dict[str, Any]:
+    """Return what is shown of an instance while it is instantiated."""
     return {
-        "vnfState": info.get("vnfState", ""),
-        "flavourId": info.get("flavourId", ""),
+        "vnfState": info.vnf_state,
+        "flavourId": info.flavour_id,
         "scaleStatus": Lines(
-            levels,
-            *(f"{one['aspectId']}: {one['scaleLevel']}" for one in levels),
+            value.get("scaleStatus", []),
+            *(
+                f"{one.aspect_id}: {one.scale_level}"
+                for one in info.scale_status
+            ),
         ),
         "vnfcInfo": Lines(
-            vnfcs, *(f"{one['id']}  {one['vnfcState']}" for one in vnfcs)
+            value.get("vnfcInfo", []),
+            *(f"{one.id}  {one.vnfc_state}" for one in info.vnfc_info),
         ),
     }
-
-
-def _describe_vims(vims: Mapping[str, Any]) -> Iterator[str]:
-    for name, vim in vims.items():
-        facts = (vim.get("vimType"), vim.get("vimId"))
-        yield "  ".join([f"{name}:", *(fact for fact in facts if fact)])

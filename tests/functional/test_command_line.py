@@ -46,7 +46,8 @@ class CommandCase(ApiCase):
             raise errors.InfraError("\x1b[2JQuota exceeded.")
 
         self.vnfm.driver.before["apply"] = fail
-        output = self.command.run(
+        output = self.command.expect(
+            1,
             "vnf",
             "scale",
             name,
@@ -56,7 +57,6 @@ class CommandCase(ApiCase):
             "1",
             "--wait",
         )
-        self.assertEqual(1, output.status, output)
         self.assertIn("\ufffd[2JQuota exceeded.\n", output.stderr)
         (op,) = self.read("op", "list", "--state", "FAILED_TEMP")
         for decision in ("retry", "rollback", "fail"):
@@ -92,8 +92,7 @@ class TestLifecycle(CommandCase):
         output = self.command.run("vnf", "heal", "demo")
         op_occ_id = output.stdout.strip()
         self.assertIn(f"op watch {op_occ_id}", output.stderr)
-        output = self.command.run("op", "watch", op_occ_id)
-        self.assertEqual(0, output.status, output)
+        output = self.command.expect(0, "op", "watch", op_occ_id)
         self.assertIn("HEAL of demo: COMPLETED", output.stdout)
         listed = self.read("op", "list", "--vnf", "demo")
         self.assertIn(op_occ_id, [op["id"] for op in listed])
@@ -117,22 +116,19 @@ class TestDecisions(CommandCase):
         self.op_occ_id = self.start_failing("demo")
 
     def test_retry(self) -> None:
-        output = self.command.run("op", "retry", self.op_occ_id, "--wait")
-        self.assertEqual(1, output.status, output)
+        self.command.expect(1, "op", "retry", self.op_occ_id, "--wait")
         self.vnfm.driver.before.clear()
         preview = self.command.succeed(
             "op", "retry", self.op_occ_id, "--dry-run"
         )
         self.assertIn("Retry of SCALE", preview)
-        output = self.command.run("op", "retry", self.op_occ_id, "--wait")
-        self.assertEqual(0, output.status, output)
+        self.command.expect(0, "op", "retry", self.op_occ_id, "--wait")
 
     def test_rollback(self) -> None:
         self.vnfm.driver.before.clear()
         self.command.succeed("op", "rollback", self.op_occ_id, "--wait")
         # the operation itself did not succeed
-        output = self.command.run("op", "watch", self.op_occ_id)
-        self.assertEqual(1, output.status, output)
+        output = self.command.expect(1, "op", "watch", self.op_occ_id)
         self.assertIn("SCALE of demo is ROLLED_BACK", output.stderr)
 
     def test_fail(self) -> None:
@@ -141,8 +137,7 @@ class TestDecisions(CommandCase):
         self.command.succeed("op", "fail", self.op_occ_id)
         shown = self.read("op", "show", self.op_occ_id)
         self.assertEqual("FAILED", shown["operationState"])
-        output = self.command.run("op", "cancel", self.op_occ_id)
-        self.assertEqual(1, output.status)
+        output = self.command.expect(1, "op", "cancel", self.op_occ_id)
         self.assertRegex(output.stderr, r"\(HTTP 409, request req-\S+\)")
 
 
@@ -151,8 +146,7 @@ class TestReferences(CommandCase):
         name = "it's (eq,id,x);"
         ids = {self.create(name), self.create(name)}
         for command in ("describe", "vnf heal", "op list --vnf"):
-            output = self.command.run(*command.split(), name)
-            self.assertEqual(2, output.status, output)
+            output = self.command.expect(2, *command.split(), name)
             for instance_id in ids:
                 self.assertIn(instance_id, output.stderr)
         for instance_id in ids:
@@ -172,8 +166,7 @@ class TestReferences(CommandCase):
             ("nope", 2),
             ("", 2),
         ):
-            output = self.command.run(*command.split())
-            self.assertEqual(status, output.status, (command, output))
+            self.command.expect(status, *command.split())
 
     def test_a_name_that_looks_like_an_id(self) -> None:
         name = "11111111-2222-4333-8444-555555555555"
@@ -193,24 +186,21 @@ class TestPackages(CommandCase):
         csar = self.useFixture(Csar())
         uploaded = self.read("package", "upload", str(csar.path))
         self.assertEqual(csar.vnfd_id, uploaded["vnfdId"])
-        output = self.command.run("package", "check", str(csar.path))
-        self.assertEqual(1, output.status)
+        output = self.command.expect(1, "package", "check", str(csar.path))
         self.assertIn("contains the VNFD", output.stderr)
-        output = self.command.run("package", "delete", csar.vnfd_id)
-        self.assertEqual(1, output.status)
+        output = self.command.expect(1, "package", "delete", csar.vnfd_id)
         self.assertIn("disable it first", output.stderr)
         self.command.succeed("package", "delete", csar.vnfd_id, "--disable")
         self.assertEqual([], self.read("package", "list"))
 
     def test_a_check_leaves_nothing(self) -> None:
         csar = self.useFixture(Csar())
-        output = self.command.succeed("package", "check", str(csar.path))
-        self.assertIn("can be onboarded", output)
+        text = self.command.succeed("package", "check", str(csar.path))
+        self.assertIn("can be onboarded, with no warnings", text)
         bad = self.folder / "bad.csar"
         bad.write_bytes(b"no ZIP")
         for command in ("check", "upload"):
-            output = self.command.run("package", command, str(bad))
-            self.assertEqual(1, output.status)
+            output = self.command.expect(1, "package", command, str(bad))
             self.assertIn("ZIP", output.stderr)
         self.assertEqual([], self.read("package", "list"))
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tacker_cnf.cli.api_types import OpOcc, convert
+from tacker_cnf.cli.api_types import convert
+from tacker_cnf.cli.op_types import OpOcc
 
 START = "2026-11-25T18:00:00Z"
 LATER = "2026-11-25T18:00:02.5Z"

@@ -6,8 +6,10 @@ from typing import Any, Final
 import testtools
 
 from tacker_cnf.cli import describe
-from tacker_cnf.cli.api_types import OpOcc
+from tacker_cnf.cli.api_types import convert
 from tacker_cnf.cli.op_display import open_console
+from tacker_cnf.cli.op_types import OpOcc
+from tacker_cnf.cli.vnf_types import Vim, VnfInstance
 from tests.unit.cli.operations import an_op_occ
 
 INSTANCE: Final[dict[str, Any]] = {
@@ -17,7 +19,7 @@ INSTANCE: Final[dict[str, Any]] = {
     "vnfSoftwareVersion": "1.0",
     "instantiationState": "NOT_INSTANTIATED",
 }
-VIM: Final = {"id": "v", "name": "cluster", "status": "REACHABLE"}
+VIM: Final = Vim(id="v", name="cluster", status="REACHABLE")
 INFO: Final = {
     "vnfState": "STARTED",
     "scaleStatus": [
@@ -72,11 +74,13 @@ INFO: Final = {
 
 class TestTree(testtools.TestCase):
     def render(
-        self, instance: dict[str, Any], op_occ: OpOcc | None, *vims: Any
+        self, instance: dict[str, Any], op_occ: OpOcc | None, *vims: Vim
     ) -> list[str]:
         stream = io.StringIO()
         open_console(stream).print(
-            describe.render(describe.build(instance, op_occ, vims))
+            describe.render(
+                describe.build(convert(instance, VnfInstance), op_occ, vims)
+            )
         )
         lines = stream.getvalue().splitlines()
         return [" ".join(line.split()) for line in lines]
@@ -121,10 +125,10 @@ class TestTree(testtools.TestCase):
                 "│ ├─VNFC/web-web-1 STARTED web-1 (Deployment) in zone z",
                 "│ └─VNFC/lost web-2",
                 "├─Storage",
-                "│ └─PersistentVolumeClaim/data-0 storage data",
+                "│ └─Storage/data data-0 (PersistentVolumeClaim)",
                 "└─Links",
-                "├─Network/net-1 virtual link internal",
-                "└─Network/net-2 external virtual link external",
+                "├─VirtualLink/internal net-1",
+                "└─ExternalVirtualLink/external net-2",
             ],
             self.render(instance, op_occ, VIM),
         )

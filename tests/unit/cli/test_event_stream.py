@@ -38,7 +38,9 @@ class TestParse(testtools.TestCase):
                     for start in range(0, len(content), size)
                 ]
                 self.assertEqual(
-                    events, list(event_stream.parse(chunks)), (text, size)
+                    events,
+                    list(event_stream.parse(chunks)),
+                    f"{text!r} in pieces of {size}",
                 )
 
     def test_what_is_not_an_event(self) -> None:

@@ -7,8 +7,9 @@ from typing import Any, Final
 import testtools
 
 from tacker_cnf.cli import op_display, op_text, op_wait
-from tacker_cnf.cli.api_types import OpOcc, convert
+from tacker_cnf.cli.api_types import convert
 from tacker_cnf.cli.failures import InvalidResponse
+from tacker_cnf.cli.op_types import OpOcc
 from tests.unit.cli.operations import LATER, a_resource, a_step, an_op_occ
 
 OTHER: Final = {"kind": "Pod", "name": "probe", "status": "FAILED"}
