@@ -69,7 +69,7 @@ class TestLocks(testtools.TestCase):
             )
 
     def test_tests_are_installed_with_all_that_they_require(self) -> None:
-        names = ("", "mysql", "postgresql", "test")
+        names = ("", "client", "mysql", "postgresql", "test")
         self.check("test", *(self.service[name] for name in names))
         self.check("test", self.sandbox[""], self.sandbox["test"], self.build)
 
@@ -85,7 +85,8 @@ class TestLocks(testtools.TestCase):
             for one in self.service[""]
             if canonicalize_name(one.name) not in excluded
         }
-        self.check("demo", service, self.sandbox[""], self.build)
+        client = self.service["client"]
+        self.check("demo", service, client, self.sandbox[""], self.build)
         self.assertEqual(set(), excluded & set(read("demo")))
 
     def test_documentation_and_lint_have_what_they_require(self) -> None:
