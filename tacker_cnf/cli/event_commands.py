@@ -2,12 +2,15 @@
 
 import argparse
 import json
+from collections.abc import Iterator
 from typing import Any, Final
 
-from tacker_cnf.cli import event_stream
+from tacker_cnf.cli import event_stream, op_text
+from tacker_cnf.cli.api_types import convert
 from tacker_cnf.cli.commands import ClientCommand
 from tacker_cnf.cli.event_stream import CONNECTED, Event
 from tacker_cnf.cli.failures import CommandFailed, NotFound
+from tacker_cnf.cli.op_types import Step
 from tacker_cnf.cli.references import find_instance
 
 #: attributes of an event, in the order in which a line shows their values
@@ -85,10 +88,16 @@ def to_line(event: Event) -> str:
     """Return what identifies an event, and what has changed."""
     data: dict[str, Any] = event.data if isinstance(event.data, dict) else {}
     values = [str(data[name]) for name in _SHOWN if name in data]
-    steps = data.get("timeline") or []
-    if steps:
-        last = steps[-1]
-        progress = f"{last.get('done', '-')}/{last.get('total', '-')}"
-        values += [str(last.get("step", "")), progress]
-        values += [str(last.get("message", ""))]
-    return "  ".join([event.type, *values]).replace("\n", " ").rstrip()
+    if steps := data.get("timeline"):
+        values += _last_step(steps)
+    return "  ".join([event.type, *values]).replace("\n", " ")
+
+
+def _last_step(steps: Any) -> Iterator[str]:
+    step = convert(steps, tuple[Step, ...])[-1]
+    facts = (
+        op_text.step_name(step),
+        op_text.count(step),
+        op_text.step_message(step),
+    )
+    yield from filter(None, facts)

@@ -137,7 +137,7 @@ def _step_cells(step: Step) -> Iterator[Text]:
     yield Text(
         op_text.elapsed(step.start_time, step.end_time or op_text.now())
     )
-    yield Text(step.message, overflow="ellipsis", no_wrap=True)
+    yield Text(op_text.step_message(step), overflow="ellipsis", no_wrap=True)
 
 
 def _mark(status: str | None) -> Text:

@@ -9,7 +9,7 @@ import msgspec
 
 from tacker_cnf.cli import event_stream
 from tacker_cnf.cli.api_types import convert
-from tacker_cnf.cli.event_stream import CONNECTED, Event
+from tacker_cnf.cli.event_stream import Event
 from tacker_cnf.cli.failures import NotFound
 from tacker_cnf.cli.op_types import OpOcc, Step
 from tacker_cnf.cli.references import op_occ_path
@@ -78,8 +78,6 @@ def _after(client: RestClient, op_occ: OpOcc, event: Event) -> OpOcc:
         )
         if changed.is_active:
             return changed
-    elif event is not CONNECTED and event.type != CHANGE:
-        return op_occ
     return read(client, op_occ.id)
 
 

@@ -33,8 +33,11 @@ def now() -> datetime.datetime:
 
 def duration(op_occ: OpOcc) -> str:
     """Return how long an operation has taken until now, or until it stopped."""
-    end = now() if op_occ.is_active else op_occ.state_entered_time
-    return elapsed(op_occ.start_time, end)
+    if op_occ.is_active:
+        return elapsed(op_occ.start_time, now())
+    # in milliseconds, unlike stateEnteredTime
+    end = op_occ.timeline[-1].end_time if op_occ.timeline else None
+    return elapsed(op_occ.start_time, end or op_occ.state_entered_time)
 
 
 def step_name(step: Step) -> str:
@@ -49,6 +52,11 @@ def count(step: Step) -> str:
     return f"{step.done}/{step.total}"
 
 
+def step_message(step: Step) -> str:
+    """Return what a step that runs or has failed says."""
+    return "" if step.outcome == "COMPLETED" else step.message
+
+
 def resource_name(resource: ProgressResource) -> str:
     vdu = f" (VDU {resource.vdu_id})" if resource.vdu_id else ""
     return f"{resource.kind} {resource.name}{vdu}"
@@ -60,9 +68,8 @@ def timeline(op_occ: OpOcc) -> Iterator[str]:
         outcome = step.outcome or "running"
         took = elapsed(step.start_time, step.end_time)
         at = f"{step.start_time:%H:%M:%S}"
-        yield _join(
-            at, step_name(step), outcome, count(step), took, step.message
-        )
+        message = step_message(step)
+        yield _join(at, step_name(step), outcome, count(step), took, message)
         for resource in step.resources:
             took = elapsed(resource.start_time, resource.end_time)
             yield "  " + _join(
@@ -75,7 +82,8 @@ def timeline(op_occ: OpOcc) -> Iterator[str]:
 
 def changes(before: OpOcc | None, after: OpOcc) -> Iterator[str]:
     """Describe what differs between two states of one operation."""
-    if before is None or before.operation_state != after.operation_state:
+    is_new = before is None or before.operation_state != after.operation_state
+    if is_new and after.is_active:
         yield after.operation_state
     progress = before.progress if before else ""
     if after.progress not in {"", progress} and not after.timeline:
@@ -83,13 +91,14 @@ def changes(before: OpOcc | None, after: OpOcc) -> Iterator[str]:
     known = {(s.step, s.attempt): s for s in before.timeline} if before else {}
     for step in after.timeline:
         yield from _step_changes(known.get((step.step, step.attempt)), step)
+    if is_new and not after.is_active:
+        yield after.operation_state
 
 
 def _step_changes(before: Step | None, after: Step) -> Iterator[str]:
     known = {_key(r): r for r in before.resources} if before else {}
     for resource in after.resources:
-        earlier = known.get(_key(resource))
-        if earlier is None or earlier.status != resource.status:
+        if _facts(known.get(_key(resource))) != _facts(resource):
             yield _join(
                 f"{step_name(after)}:",
                 resource_name(resource),
@@ -102,12 +111,16 @@ def _step_changes(before: Step | None, after: Step) -> Iterator[str]:
             after.outcome or "running",
             count(after),
             elapsed(after.start_time, after.end_time),
-            after.message,
+            step_message(after),
         )
 
 
 def _key(resource: ProgressResource) -> tuple[str, str]:
     return resource.kind, resource.name
+
+
+def _facts(resource: ProgressResource | None) -> tuple[str, ...]:
+    return (resource.status, resource.message) if resource else ()
 
 
 def _state(step: Step) -> tuple[object, ...]:

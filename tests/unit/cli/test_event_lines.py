@@ -6,6 +6,7 @@ import testtools
 
 from tacker_cnf.cli.event_commands import to_json, to_line
 from tacker_cnf.cli.event_stream import Event
+from tests.unit.cli.operations import a_step
 
 
 class TestLines(testtools.TestCase):
@@ -31,13 +32,13 @@ class TestLines(testtools.TestCase):
                     {
                         "operation": "HEAL",
                         "timeline": [
-                            {"step": "grant"},
-                            {
-                                "step": "infra",
-                                "done": 1,
-                                "total": 2,
-                                "message": "one\nof two",
-                            },
+                            a_step("grant"),
+                            a_step(
+                                "infra",
+                                done=1,
+                                total=2,
+                                message="one\nof two",
+                            ),
                         ],
                     },
                 ),

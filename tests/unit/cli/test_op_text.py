@@ -64,6 +64,26 @@ class TestChanges(testtools.TestCase):
             "infra:  running  1/2  1 of 2 pods is ready",
         )
 
+    def test_the_end_comes_last(self) -> None:
+        step = a_step("infra", OTHER, message="0 of 1 pods is ready")
+        pod = OTHER | {"message": "ImagePullBackOff"}
+        self.check(
+            an_op_occ("PROCESSING", step),
+            an_op_occ(
+                "FAILED_TEMP",
+                step | {"resources": [pod], "outcome": "FAILED"},
+            ),
+            "infra:  Pod probe  FAILED  ImagePullBackOff",
+            "infra:  FAILED  0 of 1 pods is ready",
+            "FAILED_TEMP",
+        )
+        self.check(
+            an_op_occ("PROCESSING", step),
+            an_op_occ("COMPLETED", step | ENDED),
+            "infra:  COMPLETED  2.5 s",
+            "COMPLETED",
+        )
+
     def test_another_attempt(self) -> None:
         failed = a_step("infra", outcome="FAILED", endTime=LATER)
         before = an_op_occ("FAILED_TEMP", failed)
