@@ -133,6 +133,8 @@ def _join(*parts: str) -> str:
 
 def decisions(op_occ: OpOcc) -> Iterator[str]:
     """List the commands that decide about a failed operation."""
+    width = max(map(len, op_occ.decisions), default=0)
     for task in op_occ.decisions:
-        command = f"tacker-cnf op {task} {op_occ.id}"
-        yield f"  {command}   {DECISIONS[task]}"
+        padding = " " * (width - len(task))
+        command = f"tacker-cnf op {task} {op_occ.id}{padding}"
+        yield f"  {command}  # {DECISIONS[task]}"

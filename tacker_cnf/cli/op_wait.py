@@ -28,17 +28,17 @@ def wait(
     :param succeeds_in: the state that is a success; by default COMPLETED, or
         ROLLED_BACK if it was being rolled back
     """
-    op_occ = op_follow.read(client, op_occ_id)
-    expected = succeeds_in or _expected(op_occ)
-    title = _name(client, op_occ.vnf_instance_id)
     try:
+        op_occ = op_follow.read(client, op_occ_id)
+        expected = succeeds_in or _expected(op_occ)
+        title = _name(client, op_occ.vnf_instance_id)
         with op_display.open_display(stdout, title) as display:
             for state in op_follow.follow(client, op_occ):
                 op_occ = state  # the last one is judged
                 display.show(state)
     except KeyboardInterrupt:
         stderr.write(
-            f"{op_occ.operation} of {title} continues. Watch it again:\n"
+            "The operation continues. Watch it again:\n"
             f"  tacker-cnf op watch {op_occ_id}\n"
         )
         return INTERRUPTED

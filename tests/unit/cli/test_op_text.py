@@ -146,8 +146,8 @@ class TestFailure(testtools.TestCase):
             [
                 "SCALE of demo is FAILED_TEMP: Quota exceeded.",
                 "Decide what to do:",
-                f"  tacker-cnf op retry {op_occ.id}   continue it when the cause is removed",
-                f"  tacker-cnf op fail {op_occ.id}   accept the failure",
+                f"  tacker-cnf op retry {op_occ.id}  # continue it when the cause is removed",
+                f"  tacker-cnf op fail {op_occ.id}   # accept the failure",
             ],
             list(op_wait.failure(op_occ, "demo")),
         )
