@@ -12,6 +12,7 @@ project_copyright = "the tacker_cnf developers"
 release = version = importlib.metadata.version("tacker_cnf")
 
 extensions = [
+    "cliff.sphinxext",
     "openstackdocstheme",
     "oslo_config.sphinxext",
     "oslo_policy.sphinxext",

@@ -4,8 +4,10 @@ import itertools
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +16,7 @@ from urllib import parse
 
 import fixtures
 import testtools
+from trustme import CA
 
 from tacker_cnf.cli import event_stream, op_follow, rest_client
 from tests.fixtures import keystone, waiting
@@ -205,6 +208,30 @@ class TestWatch(ServerCase):
         self.assertEqual(3, len(self.requests("/events")))
         self.assertIn("busy (HTTP 503)", output.stderr)
 
+    def test_a_server_that_falls_silent(self) -> None:
+        self.useFixture(
+            fixtures.MonkeyPatch(f"{event_stream.__name__}.MAX_SILENCE_S", 0.1)
+        )
+        states = [*["PROCESSING"] * 2, "COMPLETED"]
+        released = threading.Event()
+        self.addCleanup(released.set)
+
+        def respond(line: str, connection: socket.socket) -> None:
+            if "/events" in line:
+                connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n: keep-alive\n\n")
+                released.wait(TIMEOUT_S)
+            elif OP_OCC in line:
+                state = states.pop(0) if len(states) > 1 else states[0]
+                content = an_op_occ(state)[2]
+                connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + content)
+            else:
+                connection.sendall(b"HTTP/1.1 404 no\r\n\r\n")
+
+        server = self.useFixture(RawServer(respond))
+        self.command.expect(0, "--endpoint", server.url, "op", "watch", ID)
+        streams = [line for line in server.requests if "/events" in line]
+        self.assertEqual(2, len(streams))
+
     def test_interrupted(self) -> None:
         """The operation continues, and can be watched again."""
         self.responses[OP_OCC] = [an_op_occ("PROCESSING")]
@@ -343,6 +370,20 @@ class TestInvalidResponses(ServerCase):
                 1, "--endpoint", server.url, "vnf", "list"
             )
             self.assertIn(message, output.stderr)
+
+
+class TestTls(testtools.TestCase):
+    def test_the_certificate_is_verified(self) -> None:
+        authority = CA()
+        server = self.useFixture(HttpReceiver(authority=authority))
+        server.responder = lambda _: as_json([])
+        command = self.useFixture(CommandLine(self, server.url))
+        output = command.expect(1, "vnf", "list")
+        self.assertIn("certificate verify failed", output.stderr)
+        file = Path(self.useFixture(fixtures.TempDir()).path) / "ca.pem"
+        authority.cert_pem.write_to_path(file)
+        self.useFixture(fixtures.EnvironmentVariable("OS_CACERT", str(file)))
+        command.succeed("vnf", "list")
 
 
 class TestKeystone(testtools.TestCase):
