@@ -3,13 +3,13 @@
 import codecs
 import io
 import json
-import threading
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 
 from tacker_cnf.cli import failures
+from tacker_cnf.cli.backoff import Backoff
 from tacker_cnf.cli.rest_client import (
     EVENTS,
     Query,
@@ -20,12 +20,6 @@ from tacker_cnf.cli.rest_client import (
 #: the server sends a comment at least every 15 seconds
 MAX_SILENCE_S: Final = 45
 MAX_EVENT_CHARS: Final = 4 * 1024 * 1024
-RECONNECT_DELAY_S: Final = 1.0
-MAX_RECONNECT_DELAY_S: Final = 15.0
-#: connections in a row that fail before a command gives up
-MAX_FAILURES: Final = 20
-#: the server is starting, or has too many clients
-_TEMPORARY: Final = frozenset({429, 502, 503, 504})
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -49,30 +43,21 @@ def follow(
     :raises NotFound: the server has no events
     :raises CommandFailed: it cannot be reached any more
     """
-    delay, failed = RECONNECT_DELAY_S, 0
+    backoff = Backoff()
     while True:
         headers = {"Last-Event-ID": last_id} if last_id else {}
         try:
             with client.stream(
                 EVENTS, query, headers, MAX_SILENCE_S
             ) as chunks:
-                delay, failed = RECONNECT_DELAY_S, 0
+                backoff.reset()
                 yield CONNECTED
                 for event in parse(chunks):
                     last_id = event.id or last_id
                     yield event
         except failures.CommandFailed as error:
-            failed += 1
-            if not _is_temporary(error) or failed > MAX_FAILURES:
-                raise
-        threading.Event().wait(delay)
-        delay = min(delay * 2, MAX_RECONNECT_DELAY_S)
-
-
-def _is_temporary(error: failures.CommandFailed) -> bool:
-    if isinstance(error, failures.RequestRejected):
-        return error.status in _TEMPORARY
-    return isinstance(error, failures.ConnectionLost)
+            backoff.tolerate(error)
+        backoff.pause()
 
 
 def parse(chunks: Iterable[bytes]) -> Iterator[Event]:

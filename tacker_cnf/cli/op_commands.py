@@ -124,8 +124,6 @@ class _Decision(ClientCommand):
     """A decision about an operation."""
 
     task: ClassVar[str]
-    #: the state that is a success
-    succeeds_in: ClassVar[str | None] = None
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -170,6 +168,9 @@ class CancelOp(_Decision):
 
 class _Continuation(_Decision):
     """A decision by which an operation runs again."""
+
+    #: the state that is a success
+    succeeds_in: ClassVar[str]
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

@@ -42,17 +42,22 @@ class Display(Protocol):
 
 def open_console(stream: TextIO) -> Console:
     """Return a console that prints texts as they are."""
-    width = None if stream.isatty() else MAX_WIDTH
+    is_terminal = stream.isatty()
     return Console(
-        file=stream, markup=False, emoji=False, highlight=False, width=width
+        file=stream,
+        force_terminal=is_terminal,
+        width=None if is_terminal else MAX_WIDTH,
+        markup=False,
+        emoji=False,
+        highlight=False,
     )
 
 
 def open_display(stream: TextIO, title: str) -> Display:
     """Return what shows an operation on this stream."""
     console = open_console(stream)
-    kind = LiveDisplay if console.is_terminal else LineDisplay
-    return kind(console, title)
+    is_live = console.is_terminal and not console.is_dumb_terminal
+    return (LiveDisplay if is_live else LineDisplay)(console, title)
 
 
 class LineDisplay:

@@ -1,13 +1,14 @@
 """Follow a lifecycle operation until it has stopped."""
 
 import contextlib
+import functools
 import time
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from tacker_cnf.cli import event_stream
+from tacker_cnf.cli import backoff, event_stream
 from tacker_cnf.cli.api_types import convert
 from tacker_cnf.cli.event_stream import Event
 from tacker_cnf.cli.failures import NotFound
@@ -78,19 +79,20 @@ def _after(client: RestClient, op_occ: OpOcc, event: Event) -> OpOcc:
         )
         if changed.is_active:
             return changed
-    return read(client, op_occ.id)
+    return backoff.retry(lambda: read(client, op_occ.id))
 
 
 def _by_waiting(client: RestClient, op_occ: OpOcc) -> Iterator[OpOcc]:
     while op_occ.is_active:
-        query: dict[str, Any] = {
-            "wait": str(WAIT_S),
-            "state_not": op_occ.operation_state,
-        }
-        before, began = op_occ, time.monotonic()
-        value = client.get(op_occ_path(op_occ.id), query)
-        op_occ = convert(value, OpOcc)
+        before, began = op_occ.operation_state, time.monotonic()
+        op_occ = backoff.retry(functools.partial(_wait, client, op_occ))
         yield op_occ
         is_early = time.monotonic() - began < PAUSE_S
-        if op_occ.operation_state == before.operation_state and is_early:
+        if op_occ.operation_state == before and is_early:
             time.sleep(PAUSE_S)
+
+
+def _wait(client: RestClient, op_occ: OpOcc) -> OpOcc:
+    """Read an operation when it has another state, or after some time."""
+    query = {"wait": str(WAIT_S), "state_not": op_occ.operation_state}
+    return convert(client.get(op_occ_path(op_occ.id), query), OpOcc)

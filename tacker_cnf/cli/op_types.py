@@ -18,7 +18,6 @@ class ProgressResource(ApiType, frozen=True, kw_only=True):
     kind: str
     name: str
     vdu_id: str | None = None
-    vnfc_id: str | None = None
     status: str = ""
     start_time: DateTime | None = None
     end_time: DateTime | None = None

@@ -240,9 +240,5 @@ def _detail(response: requests.Response, content: bytes) -> str:
         problem = convert(_parse(content), Problem)
         if text := problem.detail or problem.title:
             return text
-    reason = printable(response.reason or "")
-    return f"The server answered {status_text(response.status_code, reason)}."
-
-
-def status_text(status: int, reason: str) -> str:
-    return f"{status} {reason}".strip()
+    status = f"{response.status_code} {response.reason or ''}".strip()
+    return f"The server answered {printable(status)}."

@@ -18,7 +18,7 @@ import fixtures
 import testtools
 from trustme import CA
 
-from tacker_cnf.cli import event_stream, op_follow, rest_client
+from tacker_cnf.cli import backoff, event_stream, op_follow, rest_client
 from tests.fixtures import keystone, waiting
 from tests.fixtures.command_line import CommandLine, Output
 from tests.fixtures.http_receiver import (
@@ -90,8 +90,8 @@ class ServerCase(testtools.TestCase):
         #: path -> its responses; the last one is repeated
         self.responses: dict[str, list[Response]] = defaultdict(list)
         for module, name in (
-            (event_stream, "RECONNECT_DELAY_S"),
-            (event_stream, "MAX_RECONNECT_DELAY_S"),
+            (backoff, "FIRST_DELAY_S"),
+            (backoff, "MAX_DELAY_S"),
             (op_follow, "PAUSE_S"),
         ):
             self.useFixture(
@@ -193,6 +193,13 @@ class TestWatch(ServerCase):
             [parse.urlsplit(r.path).query for r in self.requests(OP_OCC)],
         )
 
+    def test_requests_are_repeated_while_the_server_is_busy(self) -> None:
+        busy = as_json({"status": 503, "detail": "busy"}, 503)
+        processing, completed = an_op_occ("PROCESSING"), an_op_occ("COMPLETED")
+        self.watch(0, processing, busy, busy, processing, busy, completed)
+        self.responses["/events"] = [a_stream(a_change("COMPLETED"))]
+        self.watch(0, processing, busy, processing, busy, completed)
+
     def test_a_rollback_succeeds_in_another_state(self) -> None:
         rolled_back = an_op_occ("ROLLED_BACK")
         self.watch(0, an_op_occ("ROLLING_BACK"), rolled_back)
@@ -201,12 +208,15 @@ class TestWatch(ServerCase):
 
     def test_a_server_that_is_lost(self) -> None:
         self.useFixture(
-            fixtures.MonkeyPatch(f"{event_stream.__name__}.MAX_FAILURES", 2)
+            fixtures.MonkeyPatch(f"{backoff.__name__}.MAX_FAILURES", 2)
         )
         self.responses["/events"] = [as_json({"detail": "busy"}, 503)]
         output = self.watch(1, an_op_occ("PROCESSING"))
         self.assertEqual(3, len(self.requests("/events")))
-        self.assertIn("busy (HTTP 503)", output.stderr)
+        self.assertEqual(
+            ["busy (HTTP 503) Trying again ...", "busy (HTTP 503)"],
+            output.stderr.splitlines(),
+        )
 
     def test_a_server_that_falls_silent(self) -> None:
         self.useFixture(

@@ -4,6 +4,7 @@ import datetime
 import io
 from typing import Any, Final
 
+import fixtures
 import testtools
 
 from tacker_cnf.cli import op_display, op_text, op_wait
@@ -170,6 +171,17 @@ class TestInvalidOperations(testtools.TestCase):
             self.assertIn(place, str(error))
 
 
+class Stream(io.StringIO):
+    """Text that a terminal shows, or a file has."""
+
+    def __init__(self, *, is_terminal: bool) -> None:
+        super().__init__()
+        self._is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+
 class TestRendering(testtools.TestCase):
     def render(self, op_occ: OpOcc, limit: int = 10) -> str:
         stream = io.StringIO()
@@ -212,6 +224,22 @@ class TestRendering(testtools.TestCase):
         self.assertIn("✓  Pod pod-0", text)
         self.assertNotIn("pod-1", text)
         self.assertIn("and 7 more", text)
+
+    def test_only_a_terminal_is_refreshed(self) -> None:
+        for is_terminal, term, is_live in (
+            (True, "xterm", True),
+            (True, "dumb", False),
+            (False, "xterm", False),
+        ):
+            self.useFixture(fixtures.EnvironmentVariable("TERM", term))
+            stream = Stream(is_terminal=is_terminal)
+            with op_display.open_display(stream, "demo") as display:
+                display.show(an_op_occ("PROCESSING", a_step("infra")))
+                display.show(an_op_occ("COMPLETED", a_step("infra", **ENDED)))
+            text = stream.getvalue()
+            self.assertEqual(is_live, "\x1b" in text)
+            self.assertIn("COMPLETED", text)
+            self.assertEqual(is_live, "✓" in text)
 
     def test_messages_are_cut_and_are_no_markup(self) -> None:
         step: Any = a_step("infra", message="[red]:smile: " + "long " * 50)
