@@ -8,8 +8,8 @@ import fixtures
 
 from tacker_cnf import errors
 from tests.fixtures.command_line import CommandLine
-from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar, Vnfm
 from tests.fixtures.served_api import Served
+from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar, Vnfm
 
 
 class CommandCase(ApiCase):
