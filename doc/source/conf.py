@@ -21,6 +21,8 @@ extensions = [
     "request_path",
     "tables_of_code",
 ]
+# the commands are no plugin of another distribution
+autoprogram_cliff_app_dist_name = "tacker_cnf"
 html_theme = "openstackdocs"
 openstackdocs_repo_name = "tacker_cnf"
 openstackdocs_auto_name = False
