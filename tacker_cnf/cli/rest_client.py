@@ -1,6 +1,7 @@
 """Requests to the REST API, and what their responses mean."""
 
 import contextlib
+import http.client
 import json
 import re
 import uuid
@@ -180,10 +181,13 @@ def _connection_errors() -> Iterator[None]:
 
 
 def _root_cause(error: BaseException) -> BaseException:
-    """Return the first error of a chain; the others only repeat it."""
-    while cause := error.__cause__ or error.__context__:
-        error = cause
-    return error
+    """Return the first error of the connection; the others only repeat it."""
+    found, cause = error, error.__cause__ or error.__context__
+    while cause:
+        if isinstance(cause, OSError | http.client.HTTPException):
+            found = cause
+        cause = cause.__cause__ or cause.__context__
+    return found
 
 
 def _read(response: requests.Response) -> bytes:

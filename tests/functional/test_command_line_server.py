@@ -368,10 +368,12 @@ class TestInvalidResponses(ServerCase):
 
     def test_what_is_not_http(self) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n"
+        chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         for answer, message in (
             (b"", "closed connection"),
             (b"SSH-2.0-OpenSSH_9\r\n\r\n", "SSH-2.0"),
             (head, "99 more expected"),
+            (chunked, "ended prematurely"),
             (b"HTTP/1.1 200 OK\r\n\r\n<html>", "is not JSON"),
             (b"HTTP/1.1 500 \x1b[2J\r\n\r\n", "answered 500 \ufffd[2J."),
         ):
