@@ -51,6 +51,13 @@ def check_options(conf: cfg.ConfigOpts) -> None:
         )
 
 
+def check_tokens(app: Wsgi, conf: cfg.ConfigOpts) -> Any:
+    """Wrap an application so that each request needs a Keystone token."""
+    from keystonemiddleware import auth_token
+
+    return auth_token.AuthProtocol(app, {"oslo_config_config": conf})
+
+
 def guard(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
     """Wrap an application without authentication so that it refuses what web
     pages send by a browser.

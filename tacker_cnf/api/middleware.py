@@ -102,11 +102,7 @@ def authenticate(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
 
     if conf.api.auth_strategy == "noauth":
         return authentication.guard(anonymous, conf)
-    from keystonemiddleware import auth_token
-
-    token_checked: Wsgi = auth_token.AuthProtocol(
-        authenticated, {"oslo_config_config": conf}
-    )
+    token_checked: Wsgi = authentication.check_tokens(authenticated, conf)
 
     def select(
         environ: Environ, start_response: Callable[..., Any]

@@ -1,32 +1,28 @@
-"""tacker-cnf-manage: manage conductors, the schema, keys, notifications,
-leftovers and quotas.
+"""tacker-cnf-manage: check the service; manage conductors, operations, the
+schema, keys, notifications, leftovers and quotas.
 """
 
 import argparse
-import datetime
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from oslo_config import cfg
 
 from tacker_cnf import conf as configuration
-from tacker_cnf import errors
-from tacker_cnf.cmd import database, leftovers, quotas, start, undelivered
-from tacker_cnf.db import (
+from tacker_cnf.cmd import (
     conductors,
-    keys,
-    reencryption,
-    retention,
-    schema,
-    session,
+    database,
+    doctor,
+    leftovers,
+    operations,
+    purge,
+    quotas,
+    start,
+    undelivered,
 )
-from tacker_cnf.db.conductors import LiveConductor
+from tacker_cnf.db import keys, reencryption, schema, session
 from tacker_cnf.db.types import VAULT
-
-#: days for which an operation is kept at least: by the operations of the last
-#: day, conductors find objects of deleted VNF instances
-MIN_DAYS: Final = 2
 
 
 def db_upgrade(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:
@@ -71,62 +67,29 @@ def keys_reencrypt(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     )
 
 
-def db_purge(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:
-    """Delete the operations that ended some days ago."""
-    text = arguments.days or ""
-    if not text.isdecimal() or int(text) < MIN_DAYS:
-        raise errors.BadRequest(
-            f"DAYS: {text or 'missing'}; it has to be a number from "
-            f"{MIN_DAYS}, such as 90."
-        )
-    before = datetime.datetime.now(datetime.UTC) - datetime.timedelta(
-        days=int(text)
-    )
-    total = 0
-    with database.open_store(conf) as store:
-        while count := _purge(store, before):
-            total += count
-    return f"{total} operations that ended before {before:%Y-%m-%d} deleted."
-
-
-def _purge(store: session.Store, before: datetime.datetime) -> int:
-    with store.writer() as writer:
-        return retention.purge(writer, before)
-
-
-def conductors_list(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
-    """List the live conductors."""
-    with session.open_store(conf).reader() as reader:
-        found = conductors.list_alive(reader)
-    if not found:
-        return conductors.NONE_ALIVE
-    header = _row("HOST", "PID", "STARTED", "HEARTBEAT", "OPERATIONS")
-    return "\n".join([header, *map(_conductor, found)])
-
-
-def _conductor(conductor: LiveConductor) -> str:
-    host, pid, _ = conductor.owner.rsplit(":", 2)
-    times = (
-        f"{t:%Y-%m-%dT%H:%M:%SZ}"
-        for t in (conductor.started, conductor.heartbeat)
-    )
-    return _row(host, pid, *times, str(conductor.operations))
-
-
-def _row(host: str, pid: str, *others: str) -> str:
-    return " ".join(
-        [f"{host:<32}", f"{pid:>8}", *(f"{o:<20}" for o in others)]
-    )
-
-
 Command = Callable[[cfg.ConfigOpts, argparse.Namespace], str]
 
+
+class Argument:
+    """An argument of a command, as of ArgumentParser.add_argument()."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        self._name = name
+        self._options = options
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Let a parser accept it."""
+        parser.add_argument(self._name, **self._options)
+
+
 COMMANDS: dict[str, Command | dict[str, Command]] = {
-    "conductors": conductors_list,
+    "doctor": doctor.diagnose,
+    "conductors": conductors.list_all,
+    "operations": operations.list_all,
     "db": {
         "upgrade": db_upgrade,
         "version": db_version,
-        "purge": db_purge,
+        "purge": purge.purge,
     },
     "keys": {
         "create": keys_create,
@@ -145,23 +108,57 @@ COMMANDS: dict[str, Command | dict[str, Command]] = {
         "unset": quotas.unset_quota,
     },
 }
-_PROJECT: Final = ("project", None, "its id")
+_PROJECT: Final = Argument("project", help="its id")
 _QUOTA: Final = "name of the option in [quotas]"
-#: command -> name, nargs and description of each of its arguments
-ARGUMENTS: Final[Mapping[Command, Sequence[tuple[str, str | None, str]]]] = {
-    db_purge: [("days", "?", f"number of days, at least {MIN_DAYS}")],
-    undelivered.resend: [("subscription", "?", "its id")],
-    undelivered.drop: [("subscription", "?", "its id")],
-    leftovers.drop: [("instance", "?", "its id")],
+#: the arguments of each command that has some
+ARGUMENTS: Final[Mapping[Command, Sequence[Argument]]] = {
+    db_upgrade: [
+        Argument(
+            "--project",
+            metavar="ID",
+            help="the project of the resources of a release without projects",
+        ),
+    ],
+    purge.purge: [
+        Argument(
+            "before",
+            nargs="?",
+            help="number of days, at least "
+            f"{purge.MIN_DAYS}, or a date such as 2026-08-31 (UTC)",
+        ),
+        Argument(
+            "--dry-run",
+            action="store_true",
+            help="only count the operations that would be deleted",
+        ),
+    ],
+    doctor.diagnose: [
+        Argument(
+            "--vims", action="store_true", help="check each registered VIM too"
+        ),
+        Argument("--json", action="store_true", help="print JSON"),
+    ],
+    operations.list_all: [
+        Argument(
+            "--state",
+            action="append",
+            default=[],
+            help="those in this state; may be repeated",
+        ),
+        Argument("--project", metavar="ID", help="those of this project"),
+    ],
+    undelivered.resend: [Argument("subscription", nargs="?", help="its id")],
+    undelivered.drop: [Argument("subscription", nargs="?", help="its id")],
+    leftovers.drop: [Argument("instance", nargs="?", help="its id")],
     quotas.show: [_PROJECT],
     quotas.set_quota: [
         _PROJECT,
-        ("quota", None, _QUOTA),
-        ("limit", None, "number; after `--`, -1: no limit"),
+        Argument("quota", help=_QUOTA),
+        Argument("limit", help="number; after `--`, -1: no limit"),
     ],
     quotas.unset_quota: [
         _PROJECT,
-        ("quota", "?", f"{_QUOTA}; default: all"),
+        Argument("quota", nargs="?", help=f"{_QUOTA}; default: all"),
     ],
 }
 
@@ -183,25 +180,20 @@ def _parser() -> argparse.ArgumentParser:
     areas = parser.add_subparsers(dest="area", required=True)
     for area, commands in COMMANDS.items():
         if callable(commands):
-            areas.add_parser(area, help=commands.__doc__)
+            _add_command(areas, area, commands)
             continue
         actions = areas.add_parser(area).add_subparsers(
             dest="action", required=True
         )
         for action, run in commands.items():
-            action_parser = actions.add_parser(action, help=run.__doc__)
-            for name, number, description in ARGUMENTS.get(run, ()):
-                action_parser.add_argument(
-                    name, nargs=number, help=description
-                )
-            if run is db_upgrade:
-                action_parser.add_argument(
-                    "--project",
-                    metavar="ID",
-                    help="the project of the resources of a release without "
-                    "projects",
-                )
+            _add_command(actions, action, run)
     return parser
+
+
+def _add_command(parsers: Any, name: str, run: Command) -> None:
+    parser = parsers.add_parser(name, help=run.__doc__)
+    for argument in ARGUMENTS.get(run, ()):
+        argument.add_to(parser)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -212,6 +204,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         found = COMMANDS[arguments.area]
         run = found if callable(found) else found[arguments.action]
         print(run(conf, arguments))  # noqa: T201
+    except doctor.ErrorsFound as found_errors:
+        print(found_errors)  # noqa: T201
+        return 1
     except start.STARTUP_ERRORS as error:
         reason = start.error_summary(error)
         print(f"tacker-cnf-manage: {reason}", file=sys.stderr)  # noqa: T201

@@ -39,7 +39,6 @@ class Measurements:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._store = store
-        self._drivers = drivers
         self._vim_connections = VimConnections(drivers)
         self._vim_check_interval = vim_check_interval
         self._clock = clock
@@ -105,9 +104,7 @@ class Measurements:
 
     def _is_reachable(self, vim: Vim) -> bool:
         try:
-            connection = self._vim_connections.of_vim(vim)
-            driver = self._drivers.for_connections({"": connection})
-            driver.check_connection(connection)
+            self._vim_connections.check(vim)
         except Exception as error:  # noqa: BLE001  # of any driver
             if vim.id not in self._unreachable:
                 LOG.warning("VIM check failed: vim=%s error=%r", vim.id, error)

@@ -35,6 +35,14 @@ def acquire(store: Store, name: str, owner: str, seconds: float) -> bool:
         return False  # another process has just acquired it
 
 
+def get_owner(session: orm.Session, name: str) -> str | None:
+    """Return the owner of a lease; None: no process has it."""
+    owner: str | None = session.scalar(
+        sa.select(Row.owner).where(Row.name == name, Row.lease_until > epoch())
+    )
+    return owner
+
+
 def _renew(
     session: orm.Session,
     owner: str,

@@ -461,6 +461,16 @@ def list_unmeasured(session: orm.Session) -> Sequence[str]:
     return [content_id for content_id in found if content_id]
 
 
+def list_content(session: orm.Session) -> Sequence[tuple[str, str]]:
+    """List the packages that have content: ID, and that of the content."""
+    rows = session.execute(
+        sa.select(Row.id, Row.content_id)
+        .where(Row.content_id.is_not(None))
+        .order_by(Row.created_at)
+    )
+    return rows.tuples().all()  # type: ignore[return-value]
+
+
 def set_content_bytes(
     session: orm.Session, content_id: str, size: int
 ) -> None:

@@ -1,6 +1,8 @@
-"""Encryption of all secrets in the database with the first key."""
+"""All secrets in the database: their encryption with the first key."""
 
-from collections.abc import Iterator, Sequence
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -23,25 +25,59 @@ def reencrypt(store: Store, keys: MultiFernet) -> int:
     :raises VnfmError: a value was encrypted by none of the keys
     """
     return sum(
-        _reencrypt_column(store, table, column, keys)
-        for table in Base.metadata.sorted_tables
-        for column in table.columns
-        if isinstance(column.type, SecretJson)
+        _sum_rows(
+            store.writer,
+            table,
+            column,
+            functools.partial(_write, table, column, keys),
+        )
+        for table, column in _secret_columns()
     )
 
 
-def _reencrypt_column(
-    store: Store, table: sa.Table, column: sa.Column[str], keys: MultiFernet
+def count_undecryptable(store: Store, keys: MultiFernet) -> Mapping[str, int]:
+    """Count the secrets that were encrypted by none of the keys, for each
+    column that has some.
+    """
+
+    def is_undecryptable(_: orm.Session, row: Sequence[Any]) -> bool:
+        try:
+            keys.decrypt(row[-1])
+        except InvalidToken:
+            return True
+        return False
+
+    counts = {
+        f"{table.name}.{column.name}": _sum_rows(
+            store.reader, table, column, is_undecryptable
+        )
+        for table, column in _secret_columns()
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def _secret_columns() -> Iterator[tuple[sa.Table, sa.Column[str]]]:
+    for table in Base.metadata.sorted_tables:
+        for column in table.columns:
+            if isinstance(column.type, SecretJson):
+                yield table, column
+
+
+def _sum_rows(
+    open_session: Callable[[], contextlib.AbstractContextManager[orm.Session]],
+    table: sa.Table,
+    column: sa.Column[str],
+    function: Callable[[orm.Session, Sequence[Any]], int],
 ) -> int:
-    written = 0
+    """Return the sum of a function of each row that has a value."""
+    total = 0
     last: Sequence[Any] = ()
     while True:
-        with store.writer() as session:
+        with open_session() as session:
             rows = _read(session, table, column, last)
-            for row in rows:
-                written += _write(session, table, column, row, keys)
+            total += sum(function(session, row) for row in rows)
         if not rows:
-            return written
+            return total
         last = rows[-1][:-1]
 
 
@@ -67,11 +103,11 @@ def _read(
 
 
 def _write(
-    session: orm.Session,
     table: sa.Table,
     column: sa.Column[str],
-    row: Sequence[Any],
     keys: MultiFernet,
+    session: orm.Session,
+    row: Sequence[Any],
 ) -> int:
     """Write the value of a row, unless it has changed since; return how many
     rows have it.

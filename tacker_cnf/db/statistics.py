@@ -9,6 +9,7 @@ from sqlalchemy import orm
 
 from tacker_cnf.db import models
 from tacker_cnf.db.models import DeliveryState
+from tacker_cnf.db.session import epoch
 from tacker_cnf.lcm import states
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType
 
@@ -27,6 +28,11 @@ class Outbox(NamedTuple):
     parked: int
     #: when the oldest event was announced that is not delivered; None: all are
     oldest: datetime.datetime | None
+
+
+def read_clock(session: orm.Session) -> float:
+    """Return the time of the database, in seconds since 1970."""
+    return float(session.scalars(sa.select(epoch())).one())
 
 
 def count_operations(

@@ -66,6 +66,15 @@ class VimConnections:
             return vim_connection.of_any_vim(registered)
         return driver.connection_of(registered)
 
+    def check(self, vim: models.Vim) -> None:
+        """Check that a registered VIM answers and accepts its credentials.
+
+        :raises Exception: it does not; of any driver
+        """
+        connection = self.of_vim(vim)
+        driver = self._drivers.for_connections({"": connection})
+        driver.check_connection(connection)
+
     def provided(
         self, records: Iterable[ProvidedVimRecord]
     ) -> dict[str, VimConnectionInfo]:

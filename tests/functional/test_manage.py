@@ -3,15 +3,34 @@
 import contextlib
 import io
 from pathlib import Path
+from typing import Any
 
 import fixtures
+import sqlalchemy as sa
 import testtools
+from testtools.matchers import EndsWith, StartsWith
 
+from tacker_cnf import errors
 from tacker_cnf.cmd import manage
-from tests.fixtures.vnfm import Vnfm
+from tests.fixtures.vnfm import FAKE_VIM, Vnfm
 
 
-class TestManage(testtools.TestCase):
+def fail_instantiation(vnfm: Vnfm, reason: str) -> Any:
+    """Let an instantiation fail; return it."""
+
+    def fail(_: object) -> None:
+        raise errors.InfraError(reason)
+
+    vnfm.driver.before["apply"] = fail
+    body = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
+    failed = vnfm.run(vnfm.create(), "instantiate", body)
+    assert failed["operationState"] == "FAILED_TEMP", failed
+    return failed
+
+
+class ManageCase(testtools.TestCase):
+    """A service in this process, and the command."""
+
     def setUp(self) -> None:
         super().setUp()
         self.vnfm = self.useFixture(Vnfm())
@@ -30,14 +49,56 @@ class TestManage(testtools.TestCase):
             status = manage.main([*options, *arguments])
         return status, output.getvalue()
 
+
+class TestManage(ManageCase):
     def test_purge(self) -> None:
-        status, output = self.manage("db", "purge", "90")
-        self.assertEqual(0, status, output)
-        self.assertIn("0 operations that ended before", output)
-        for wrong in ([], ["x"], ["-1"], ["1"]):
+        for before in ("90", "2026-01-31"):
+            status, output = self.manage("db", "purge", before)
+            self.assertEqual(0, status, output)
+            self.assertIn("0 operations that ended before", output)
+        wrong_dates = (["2026-02-31"], ["9999-01-01"], ["9" * 20])
+        for wrong in ([], ["x"], ["-1"], ["1"], *wrong_dates):
             status, output = self.manage("db", "purge", "--", *wrong)
             self.assertEqual(1, status)
             self.assertIn("a number from 2", output)
+
+    def test_a_dry_run_of_a_purge_deletes_nothing(self) -> None:
+        instance_id = self.vnfm.create_instantiated()
+        for _ in range(2):
+            self.vnfm.modify(instance_id, {"vnfInstanceName": "new"})
+        with self.vnfm.parts.store.engine.begin() as connection:
+            long_ago = "UPDATE vnf_lcm_op_occs SET state_entered_time = :time"
+            time = {"time": "2025-01-01 00:00:00"}
+            connection.execute(sa.text(long_ago), time)
+        kept = "Kept: 2 that are the instantiation or the last operation"
+        for _ in range(2):
+            _, output = self.manage("db", "purge", "90", "--dry-run")
+            self.assertIn("1 operations that ended before", output)
+            self.assertIn("would be deleted", output)
+            self.assertIn(kept, output)
+        _, output = self.manage("db", "purge", "90")
+        self.assertRegex(output, "^1 operations .* deleted")
+        _, output = self.manage("operations", "--state", "COMPLETED")
+        self.assertIn("2 operations.", output)
+
+    def test_operations(self) -> None:
+        self.assertIn("No such operation", self.manage("operations")[1])
+        failed = fail_instantiation(self.vnfm, "no\nquota")
+        status, output = self.manage("operations", "--project", "noauth")
+        self.assertEqual(0, status, output)
+        line, count = output.splitlines()
+        self.assertEqual("1 operations.", count)
+        self.assertThat(
+            line, StartsWith(f"{failed['id']} INSTANTIATE FAILED_TEMP since ")
+        )
+        instance_id = failed["vnfInstanceId"]
+        self.assertThat(line, EndsWith(f"{instance_id} of project noauth: no"))
+        for other in (["--project", "x"], ["--state", "starting"]):
+            output = self.manage("operations", *other)[1]
+            self.assertIn("No such operation", output)
+        status, output = self.manage("operations", "--state", "lost")
+        self.assertEqual(1, status)
+        self.assertIn("--state: lost is unknown; it has to be one", output)
 
     def test_keys_are_replaced(self) -> None:
         instance_id = self.vnfm.create(self.vnfm.onboard())

@@ -1,0 +1,153 @@
+"""Checks of the configuration files."""
+
+import dataclasses
+import difflib
+import importlib.metadata
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from oslo_config import cfg
+
+from tacker_cnf.cmd.doctor.findings import Finding, error, ok, warning
+
+SUBJECT: Final = "configuration"
+#: where options of this service are declared; the sample file has them all
+NAMESPACES: Final = (
+    "tacker_cnf",
+    "keystonemiddleware.auth_token",
+    "oslo.log",
+    "oslo.messaging",
+    "oslo.policy",
+)
+#: the bit in the mode of a file that every user may read
+_READABLE_BY_ALL: Final = stat.S_IROTH
+
+
+@dataclasses.dataclass(frozen=True)
+class KnownOption:
+    """An option by one of its names; an old name has its new one."""
+
+    option: Any
+    new_name: str | None = None
+
+
+Known = Mapping[str, Mapping[str, KnownOption]]
+
+
+def check_files(conf: cfg.ConfigOpts) -> Iterator[Finding]:
+    """Check the options in each configuration file, and who may read it."""
+    files = list_files(conf)
+    if not files:
+        yield warning(
+            SUBJECT,
+            "There is no configuration file, all options have their defaults. "
+            "Name it by --config-file, or create "
+            "/etc/tacker_cnf/tacker_cnf.conf.",
+        )
+    known = known_options()
+    for path in files:
+        found = [*_check_file(conf, known, path)]
+        yield from found or [ok(SUBJECT, f"{path}")]
+
+
+def list_files(conf: cfg.ConfigOpts) -> list[Path]:
+    """List the configuration files, in the order in which they are read."""
+    files = [Path(name) for name in conf.config_file or ()]
+    for name in conf.config_dir or ():
+        files += sorted(Path(name).glob("*.conf"))
+    return files
+
+
+def known_options() -> Known:
+    """Return the options of this service and its libraries, by their names in
+    each group.
+    """
+    known: dict[str, dict[str, KnownOption]] = {}
+    for point in importlib.metadata.entry_points(group="oslo.config.opts"):
+        if point.name not in NAMESPACES:
+            continue
+        for group, options in point.load()():
+            for option in options:
+                _add(known, getattr(group, "name", group) or "DEFAULT", option)
+    return known
+
+
+def _add(
+    known: dict[str, dict[str, KnownOption]], group: str, option: Any
+) -> None:
+    current = known.setdefault(group, {})
+    for name in (option.name, option.dest):
+        current[name] = KnownOption(option)
+    for old in option.deprecated_opts:
+        names = known.setdefault(old.group or group, {})
+        new_name = f"[{group}] {option.dest}"
+        names.setdefault(old.name, KnownOption(option, new_name))
+
+
+def _check_file(
+    conf: cfg.ConfigOpts, known: Known, path: Path
+) -> Iterator[Finding]:
+    sections: dict[str, dict[str, Any]] = {}
+    cfg.ConfigParser(str(path), sections).parse()
+    secrets = []
+    for group, values in sections.items():
+        for name in values:
+            option = known.get(group, {}).get(name)
+            if (option and option.option.secret) or "password" in name:
+                secrets.append(f"[{group}] {name}")
+            yield from _check_option(conf, known, f"{path}: [{group}]", name)
+    if secrets and path.stat().st_mode & _READABLE_BY_ALL:
+        yield warning(
+            SUBJECT,
+            f"{path} contains {', '.join(secrets)}, and every user of this "
+            f"machine can read it. Run `chmod o= {path}`, and make the user of "
+            "the services its owner or group.",
+        )
+
+
+def _check_option(
+    conf: cfg.ConfigOpts, known: Known, place: str, name: str
+) -> Iterator[Finding]:
+    group = place.rpartition("[")[2].rstrip("]")
+    option = known.get(group, {}).get(name)
+    if option is None:
+        if not _is_registered(conf, group, name):
+            yield error(SUBJECT, f"{place} {_unknown(known, group, name)}")
+    elif option.new_name:
+        yield warning(
+            SUBJECT,
+            f"{place} {name} is deprecated: use {option.new_name}.",
+        )
+    elif option.option.deprecated_for_removal:
+        reason = option.option.deprecated_reason or ""
+        yield warning(
+            SUBJECT,
+            f"{place} {name} is deprecated and will be removed. "
+            f"{' '.join(reason.split())}".rstrip(),
+        )
+
+
+def _is_registered(conf: cfg.ConfigOpts, group: str, name: str) -> bool:
+    """Return whether it is an option that this process has registered, as
+    those of the plug-in that [keystone_authtoken] auth_type names.
+    """
+    return group in conf and name.replace("-", "_") in conf[group]
+
+
+def _unknown(known: Known, group: str, name: str) -> str:
+    """Say that an option is unknown, and which one may be meant."""
+    if group not in known:
+        near = difflib.get_close_matches(group, known, 1)
+        hint = f"; did you mean [{near[0]}]?" if near else "."
+        return f"is no group of options of this service{hint}"
+    near = difflib.get_close_matches(name, known[group], 1)
+    others = [g for g, names in known.items() if name in names]
+    if near:
+        hint = f"; did you mean {near[0]}?"
+    elif others:
+        hint = f"; it is one of [{others[0]}]."
+    else:
+        hint = "; the service ignores it. Remove it."
+    return f"{name} is no option of this group{hint}"
