@@ -95,12 +95,13 @@ def disable_ptrace() -> None:
 
 
 def check_schema(store: Store) -> None:
-    """Check that the database has the schema of this release.
+    """Check that the database has the schema of this release, or of a later
+    one.
 
-    :raises VnfmError: the schema has another version
+    :raises VnfmError: the schema has an earlier version
     """
     found = schema.version(store)
-    if found != schema.HEAD:
+    if not schema.is_usable(found):
         raise errors.VnfmError(
             f"The database has schema version {found}, this release needs "
             f"{schema.HEAD}. Run `tacker-cnf-manage db upgrade`."

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from tacker_cnf import errors
 from tacker_cnf.db.session import Store
 
 #: the newest of the migrations; servers check it without loading alembic
@@ -31,10 +32,18 @@ def upgrade(store: Store, project_id: str | None = None) -> None:
     """Run the missing migrations, which keep all data.
 
     :param project_id: the project of rows of a release without projects
-    :raises VnfmError: there are such rows, and no project was named
+    :raises VnfmError: there are such rows, and no project was named; or the
+        schema is that of a later release
     """
     from alembic import command
 
+    found = version(store)
+    if found != HEAD and is_usable(found):
+        raise errors.VnfmError(
+            f"The database has schema version {found} of a later release; "
+            f"this one knows versions until {HEAD}. Run the command of the "
+            "later release."
+        )
     with (
         store.engine.connect() as connection,
         _table_copies(connection),
@@ -58,6 +67,13 @@ def _table_copies(connection: sa.Connection) -> Iterator[None]:
         yield
     finally:
         sqlite.execute("PRAGMA foreign_keys = ON")
+
+
+def is_usable(found: str | None) -> bool:
+    """Return whether this release works with a schema version: its own, or a
+    later one, as migrations only extend the schema.
+    """
+    return found is not None and found.isdecimal() and found >= HEAD
 
 
 def version(store: Store) -> str | None:

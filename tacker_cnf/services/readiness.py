@@ -121,7 +121,7 @@ def _of_store(store: Store) -> Mapping[str, Check]:
         version = schema.version(store)
 
     def check_version() -> None:
-        if version != schema.HEAD:
+        if not schema.is_usable(version):
             raise errors.Unavailable(f"schema version {version}")
 
     def check_conductors() -> None:

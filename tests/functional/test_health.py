@@ -42,11 +42,18 @@ class TestHealth(ApiCase):
         self.break_database()
         self.check_not_ready("database")
 
-    def test_another_schema_is_named(self) -> None:
+    def set_schema_version(self, version: str) -> None:
         with self.vnfm.parts.store.engine.begin() as connection:
-            change = "UPDATE alembic_version SET version_num = '0001'"
-            connection.execute(sa.text(change))
+            change = "UPDATE alembic_version SET version_num = :version"
+            connection.execute(sa.text(change), {"version": version})
+
+    def test_an_earlier_schema_is_named(self) -> None:
+        self.set_schema_version("0001")
         self.check_not_ready("schema")
+
+    def test_a_service_is_ready_with_a_later_schema(self) -> None:
+        self.set_schema_version("9999")
+        self.assertEqual(200, self.vnfm.call("GET", "/readyz").status)
 
     def test_missing_conductors_are_named(self) -> None:
         owner = self.vnfm.conductor.claims.owner

@@ -1,11 +1,14 @@
 """Migrations of the database schema."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import fixtures
 import sqlalchemy as sa
 import testtools
 from alembic import autogenerate, command, config, migration, script
+from testtools.matchers import GreaterThan
 
 from tacker_cnf import errors
 from tacker_cnf.db import instances, keys, models, schema, subscriptions
@@ -38,6 +41,66 @@ class TestMigrations(testtools.TestCase):
         self.assertEqual(
             {*models.Base.metadata.tables, "alembic_version"}, tables
         )
+
+
+class TestExpansion(testtools.TestCase):
+    """Migrations only extend the schema, so that the processes of the former
+    release work with it (doc/source/admin/upgrade.rst).
+    """
+
+    #: before the first rolling upgrade, some changed existing columns
+    since = "0008"
+    allowed = re.compile(
+        r"CREATE TABLE \w+|CREATE INDEX \w+"
+        r"|ALTER TABLE \w+ ADD COLUMN(?=.* DEFAULT |(?!.* NOT NULL))"
+        r"|UPDATE alembic_version|PRAGMA|SELECT"
+    )
+
+    def test_migrations_only_extend_the_schema(self) -> None:
+        store = Store("sqlite://")
+        self.addCleanup(store.close)
+        statements: list[str] = []
+
+        @sa.event.listens_for(store.engine, "before_cursor_execute")
+        def record(*arguments: Any) -> None:
+            statements.append(" ".join(arguments[2].split()))
+
+        with store.engine.begin() as connection:
+            command.upgrade(schema._config(connection), self.since)
+            statements.clear()
+            command.upgrade(schema._config(connection), schema.HEAD)
+        self.assertThat(len(statements), GreaterThan(5))
+        others = [s for s in statements if not self.allowed.match(s)]
+        self.assertEqual([], others)
+
+    def test_what_does_not_extend_it_is_noticed(self) -> None:
+        for statement in (
+            "ALTER TABLE vims DROP COLUMN name",
+            "ALTER TABLE vims ADD COLUMN size INTEGER NOT NULL",
+            "CREATE UNIQUE INDEX x ON vims (name)",
+            "UPDATE vims SET name = ''",
+        ):
+            self.assertIsNone(self.allowed.match(statement))
+
+    def test_a_later_schema_is_usable_and_an_earlier_one_not(self) -> None:
+        for found, expected in (
+            (None, False),
+            ("0001", False),
+            (schema.HEAD, True),
+            ("9999", True),
+            ("other", False),
+        ):
+            self.assertEqual(expected, schema.is_usable(found), str(found))
+
+    def test_an_earlier_release_does_not_upgrade(self) -> None:
+        store = Store("sqlite://")
+        self.addCleanup(store.close)
+        schema.upgrade(store)
+        with store.engine.begin() as connection:
+            later = "UPDATE alembic_version SET version_num = '9999'"
+            connection.execute(sa.text(later))
+        error = self.assertRaises(errors.VnfmError, schema.upgrade, store)
+        self.assertIn("9999 of a later release", str(error))
 
 
 class TestFrom0001(testtools.TestCase):

@@ -11,7 +11,7 @@ from oslo_config import cfg
 from tacker_cnf import errors
 from tacker_cnf.cmd import start
 from tacker_cnf.cmd.doctor.findings import Finding, error, ok, warning
-from tacker_cnf.db import conductors, leases, leftovers, session, statistics
+from tacker_cnf.db import conductors, leases, leftovers, schema, session, statistics
 from tacker_cnf.db.session import Store
 from tacker_cnf.notification import dispatcher
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as State
@@ -30,13 +30,14 @@ MAX_NOTIFICATION_AGE_S: Final = 60.0
 def check_database(conf: cfg.ConfigOpts) -> Iterator[Finding]:
     """Check the schema and the clock of the database.
 
-    :raises VnfmError: the schema has another version
+    :raises VnfmError: the schema has an earlier version
     """
     opened = session.open_store(conf, connect=False)
     with contextlib.closing(opened) as store:
         start.check_schema(store)
         address = store.engine.url.set(query={})
-        yield ok(DATABASE, f"{address} has the schema of this release")
+        found = schema.version(store)
+        yield ok(DATABASE, f"{address} has schema version {found}")
         yield from _check_clock(store)
 
 
