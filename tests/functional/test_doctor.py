@@ -280,6 +280,7 @@ class TestKeystone(DoctorCase):
             user_domain_name="Default",
             project_domain_name="Default",
         )
+        self.assertIn(f"configuration: {self.config}\n", self.diagnose()[1])
 
     def answer(self, status: int, request: ReceivedRequest) -> Response:
         """Issue tokens, and answer a request to check one by a status."""

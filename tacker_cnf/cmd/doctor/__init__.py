@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import logging
 from collections.abc import Iterator, Mapping
 from functools import partial
 
@@ -10,7 +9,14 @@ import msgspec
 from oslo_config import cfg
 
 from tacker_cnf.cmd.doctor import files, options, peers, workload
-from tacker_cnf.cmd.doctor.findings import Check, Finding, Level, run, warning
+from tacker_cnf.cmd.doctor.findings import (
+    Check,
+    Finding,
+    Level,
+    no_log,
+    run,
+    warning,
+)
 from tacker_cnf.db import session
 from tacker_cnf.db.session import Store
 
@@ -24,22 +30,12 @@ def diagnose(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:
 
     :raises ErrorsFound: there is an error
     """
-    with _no_log():
+    with no_log():
         found = list(_check_all(conf, vims=arguments.vims))
     report = _to_json(found) if arguments.json else _to_text(found)
     if _has_error(found):
         raise ErrorsFound(report)
     return report
-
-
-@contextlib.contextmanager
-def _no_log() -> Iterator[None]:
-    """Let libraries log nothing; what they raise is reported."""
-    root = logging.getLogger()
-    level = root.level
-    root.setLevel(logging.CRITICAL + 1)
-    yield
-    root.setLevel(level)
 
 
 def _has_error(found: list[Finding]) -> bool:
@@ -58,17 +54,15 @@ def _to_text(found: list[Finding]) -> str:
 
 
 def _check_all(conf: cfg.ConfigOpts, *, vims: bool) -> Iterator[Finding]:
-    peer_checks: Mapping[str, Check] = {
+    checks: Mapping[str, Check] = {
+        options.SUBJECT: partial(options.check_files, conf),
         peers.BROKER: partial(peers.check_broker, conf),
         peers.KEYSTONE: partial(peers.check_keystone, conf),
         peers.POLICIES: partial(peers.check_policies, conf),
         peers.SCRIPTS: partial(peers.check_isolation, conf),
         files.CERTIFICATES: partial(files.check_certificates, conf),
     }
-    # before the files: libraries register their options
-    found = [*_run(peer_checks)]
-    yield from run(options.SUBJECT, partial(options.check_files, conf))
-    yield from found
+    yield from _run(checks)
     key_findings = [*run(files.KEYS, partial(files.check_keys, conf))]
     yield from key_findings
     database = partial(workload.check_database, conf)

@@ -1,6 +1,8 @@
 """What the checks of `tacker-cnf-manage doctor` find."""
 
+import contextlib
 import enum
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
@@ -52,6 +54,18 @@ def warning(subject: str, message: str) -> Finding:
 def error(subject: str, message: str) -> Finding:
     """Return that something does not work."""
     return Finding(Level.ERROR, subject, message)
+
+
+@contextlib.contextmanager
+def no_log() -> Iterator[None]:
+    """Let libraries log nothing; what they raise is reported."""
+    root = logging.getLogger()
+    level = root.level
+    root.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        root.setLevel(level)
 
 
 def run(subject: str, check: Check) -> Iterator[Finding]:

@@ -1,15 +1,17 @@
 """Checks of the configuration files."""
 
+import contextlib
 import dataclasses
 import difflib
 import importlib.metadata
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from oslo_config import cfg
 
+from tacker_cnf.api import authentication
 from tacker_cnf.cmd.doctor.findings import Finding, error, ok, warning
 
 SUBJECT: Final = "configuration"
@@ -47,9 +49,26 @@ def check_files(conf: cfg.ConfigOpts) -> Iterator[Finding]:
             "/etc/tacker_cnf/tacker_cnf.conf.",
         )
     known = known_options()
+    _register_plugin(conf)
     for path in files:
         found = [*_check_file(conf, known, path)]
         yield from found or [ok(SUBJECT, f"{path}")]
+
+
+def _register_plugin(conf: cfg.ConfigOpts) -> None:
+    """Register the options of the plug-in that [keystone_authtoken] auth_type
+    names.
+    """
+    if conf.api.auth_strategy == "noauth":
+        return
+    # the check of Keystone reports what is wrong with it
+    with contextlib.suppress(Exception):
+        authentication.check_options(conf)
+        authentication.check_tokens(_no_application, conf)
+
+
+def _no_application(*_: object) -> Iterable[bytes]:
+    return ()
 
 
 def list_files(conf: cfg.ConfigOpts) -> list[Path]:

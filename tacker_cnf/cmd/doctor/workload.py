@@ -11,7 +11,14 @@ from oslo_config import cfg
 from tacker_cnf import errors
 from tacker_cnf.cmd import start
 from tacker_cnf.cmd.doctor.findings import Finding, error, ok, warning
-from tacker_cnf.db import conductors, leases, leftovers, schema, session, statistics
+from tacker_cnf.db import (
+    conductors,
+    leases,
+    leftovers,
+    schema,
+    session,
+    statistics,
+)
 from tacker_cnf.db.session import Store
 from tacker_cnf.notification import dispatcher
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as State
