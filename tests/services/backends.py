@@ -100,6 +100,11 @@ class Database(fixtures.Fixture):
         force = " WITH (FORCE)" if forced else ""
         self._execute_admin(f"DROP DATABASE {self.name}{force}")
 
+    def recreate(self) -> None:
+        """Lose all of it: leave an empty database of the same name."""
+        self._drop()
+        self._execute_admin(f"CREATE DATABASE {self.name}")
+
     def _execute_admin(self, statement: str) -> None:
         with self._admin.connect() as connection:
             connection.exec_driver_sql(statement)
