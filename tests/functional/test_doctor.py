@@ -9,7 +9,7 @@ from pathlib import Path
 import fixtures
 import sqlalchemy as sa
 
-from tacker_cnf.cmd.doctor import options
+from tacker_cnf.cmd.doctor import options, workload
 from tacker_cnf.db import conductors, keys
 from tacker_cnf.db.types import VAULT
 from tests.fixtures import keystone, waiting
@@ -247,10 +247,18 @@ class TestPeers(DoctorCase):
         self.check("error", "database", "unable to open database file")
 
     def test_a_database_of_another_release(self) -> None:
-        with self.vnfm.parts.store.engine.begin() as connection:
-            change = "UPDATE alembic_version SET version_num = '0001'"
-            connection.execute(sa.text(change))
-        self.check("error", "database", "`tacker-cnf-manage db upgrade`")
+        for version, level, message in (
+            ("9999", "ok", "has schema version 9999"),
+            ("0001", "error", "`tacker-cnf-manage db upgrade`"),
+        ):
+            with self.vnfm.parts.store.engine.begin() as connection:
+                change = "UPDATE alembic_version SET version_num = :version"
+                connection.execute(sa.text(change), {"version": version})
+            self.check(level, "database", message)
+
+    def test_a_clock_that_differs(self) -> None:
+        self.patch(workload, "MAX_CLOCK_DIFFERENCE_S", -60.0)
+        self.check("warning", "database", "Its clock and that of this mach")
 
     def test_isolation(self) -> None:
         self.configure("scripts", isolation="none")
