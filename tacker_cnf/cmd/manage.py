@@ -191,7 +191,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_command(parsers: Any, name: str, run: Command) -> None:
-    parser = parsers.add_parser(name, help=run.__doc__)
+    summary = (run.__doc__ or "").partition("\n\n")[0]
+    parser = parsers.add_parser(name, help=summary)
     for argument in ARGUMENTS.get(run, ()):
         argument.add_to(parser)
 

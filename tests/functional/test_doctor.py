@@ -103,6 +103,7 @@ class TestDoctor(DoctorCase):
             " owner = NULL, state_entered_time = '2026-01-01 00:00:00'"
         )
         self.check("error", "operations", "One waits for a conductor since")
+        self.assertIn("noauth, no conductor", self.manage("operations")[1])
 
     def test_parked_notifications(self) -> None:
         receiver = self.useFixture(HttpReceiver())

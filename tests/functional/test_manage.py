@@ -100,6 +100,16 @@ class TestManage(ManageCase):
         self.assertEqual(1, status)
         self.assertIn("--state: lost is unknown; it has to be one", output)
 
+    def test_the_conductor_of_an_operation(self) -> None:
+        printed = []
+        self.vnfm.driver.before["apply"] = lambda _: printed.append(
+            self.manage("operations")[1]
+        )
+        self.vnfm.create_instantiated()
+        self.assertRegex(
+            printed[0], r"INSTANTIATE PROCESSING .*, process \d+ on \S+"
+        )
+
     def test_keys_are_replaced(self) -> None:
         instance_id = self.vnfm.create(self.vnfm.onboard())
         self.assertEqual(0, self.manage("keys", "rotate")[0])
