@@ -73,6 +73,11 @@ class TestLocks(testtools.TestCase):
         self.check("test", *(self.service[name] for name in names))
         self.check("test", self.sandbox[""], self.sandbox["test"], self.build)
 
+    def test_the_service_is_installed_with_both_databases(self) -> None:
+        names = ("", "mysql", "postgresql")
+        self.check("service", *(self.service[name] for name in names))
+        self.check("build", self.build)
+
     def test_the_demo_leaves_out_only_what_its_list_has(self) -> None:
         excluded = {
             canonicalize_name(one.name)
@@ -99,7 +104,7 @@ class TestLocks(testtools.TestCase):
 
     def test_locks_of_one_environment_agree(self) -> None:
         together = read("test")
-        for lock in ("demo", "docs", "lint", "mutation"):
+        for lock in ("build", "demo", "docs", "lint", "mutation", "service"):
             for name, version in read(lock).items():
                 self.assertEqual(
                     version, together.setdefault(name, version), name
