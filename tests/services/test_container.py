@@ -39,7 +39,7 @@ umount -l /mnt
 mount -o remount,bind,ro /
 shift 2
 exec setpriv --reuid "$1" --regid "$2" --clear-groups --no-new-privs \\
-    --bounding-set=-all --inh-caps=-all -- "${@:3}"
+    --bounding-set=-all -- "${@:3}"
 """
 CONFIGURATION: Final = """\
     [api]

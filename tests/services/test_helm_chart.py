@@ -115,7 +115,7 @@ class ChartCase(testtools.TestCase):
     def run_ok(self, *command: str, stdin: str | None = None) -> str:
         """Run a program that succeeds without a warning; return its stdout."""
         done = self.run_program(*command, stdin=stdin)
-        self.assertEqual((0, ""), (done.returncode, done.stderr), command)
+        self.assertEqual((0, ""), (done.returncode, done.stderr), str(command))
         return done.stdout
 
     def values(self, values: dict[str, Any]) -> str:
