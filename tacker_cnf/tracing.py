@@ -1,7 +1,7 @@
 """Spans of OpenTelemetry: what a request causes, in all processes.
 
-The trace of a request follows from its ID, so that no process has to be told
-it, and a line of the log leads to the trace.
+The trace of a request follows from its ID, so that no process has to know
+more than this ID, and a line of the log leads to the trace.
 """
 
 import contextlib

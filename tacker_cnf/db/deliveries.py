@@ -149,7 +149,7 @@ def record_delivered(
 
 def delete_old_events(session: orm.Session, retention: float) -> None:
     """Delete the events that have no deliveries and are old. The newest event
-    is kept: by it, a client can tell whether it has missed some.
+    is kept: it shows a client whether it has missed some.
 
     :param retention: seconds for which an event is kept
     """

@@ -310,7 +310,7 @@ class TestResumption(EventsCase):
         client = self.client(Last_Event_ID="0")
         self.assertEqual(["a", "b"], self.ids(client, 2))
 
-    def test_a_client_is_told_that_events_were_deleted(self) -> None:
+    def test_deleted_events_are_reported(self) -> None:
         for name in ("a", "b", "c"):
             self.announce(name)
         with self.store.writer() as session:

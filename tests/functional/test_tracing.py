@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from tacker_cnf import conf as configuration
-from tacker_cnf import errors, tracing
+from tacker_cnf import context, errors, tracing
 from tacker_cnf.cmd import start
 from tacker_cnf.cmd.span_exporter import SpanExporter
 from tests.fixtures.cluster import CnfService
@@ -64,7 +64,7 @@ class TestTrace(testtools.TestCase):
             headers,
         )
         op_occ = vnfm.wait_operation(response.headers["Location"])
-        trace_id = tracing.trace_of(op_occ["requestId"])
+        trace_id = context.trace_of(op_occ["requestId"])
         return op_occ, [
             span
             for span in collector.spans()

@@ -52,7 +52,7 @@ class TestStackProgress(testtools.TestCase):
         return self.listing
 
     def report(self, found: Tree | None) -> list[tuple[str, Status, str]]:
-        """Return what is reported anew."""
+        """Return what is reported by this read."""
         self.reported.clear()
         self.listing = found
         self.progress.report(STACK)
