@@ -34,6 +34,8 @@ VERSION: Final = "1.1"
 EMBEDDED: Final = "fake://"
 #: seconds between two attempts to connect to a broker
 RETRY_DELAY_S: Final = 5.0
+#: messages that are processed at the same time: each only wakes other threads
+MAX_THREADS: Final = 4
 #: seconds that a conductor waits for the broker when it starts
 CONNECT_TIMEOUT_S: Final = 3.0
 #: seconds that a conductor waits for the broker when it stops
@@ -248,7 +250,7 @@ class Listener:
                 access_policy=messaging.ExplicitRPCAccessPolicy,
             )
             try:
-                server.start()
+                server.start(override_pool_size=MAX_THREADS)
             except Exception as error:  # noqa: BLE001
                 _log_failed_connection(_reason(error))
                 self._stopped.wait(RETRY_DELAY_S)
