@@ -41,6 +41,7 @@ from tools import kubeconfig  # noqa: E402
 GUIDE = """\
 tacker_cnf sandbox
   API         {api}
+  web page    {api}/ui/
   cluster     {cluster}
   kubeconfig  {kubeconfig}
   VIM file    {vim}
@@ -65,6 +66,7 @@ default_log_levels = tacker_cnf=INFO
 
 [api]
 auth_strategy = noauth
+web_page = true
 
 [notification]
 loopback_callbacks = true

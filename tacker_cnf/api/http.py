@@ -304,7 +304,7 @@ def check_content_type(accepts: Sequence[str]) -> None:
 
 
 def _decode_body(kind: Any) -> Any:
-    body = _body(settings().max_body_bytes)
+    body = read_body(settings().max_body_bytes)
     pecan.request.environ[REQUEST_BODY] = body
     if not body:
         raise errors.BadRequest("The body is empty; JSON is required.")
@@ -331,7 +331,11 @@ def _original_request() -> webob.BaseRequest:
     return webob.BaseRequest(pecan.request.environ[ORIGINAL_ENVIRON])
 
 
-def _body(limit: int) -> bytes:
+def read_body(limit: int) -> bytes:
+    """Return the body of the request.
+
+    :raises PayloadTooLarge: it has more bytes than the limit
+    """
     request = _original_request()
     length = request.content_length
     if length is not None and length > limit:
@@ -530,6 +534,12 @@ def check_version(served: Api) -> None:
 
 def problem(error: Exception, request_id: str) -> tuple[int, bytes]:
     """Return the status and the problem+json of an error (SOL013 6.3)."""
+    details = problem_details(error, request_id)
+    return details.status, base.encode(details)
+
+
+def problem_details(error: Exception, request_id: str) -> ProblemDetails:
+    """Return what a response shows of an error; a bug is logged."""
     details = errors.problem_details(error)
     if details.status == 500:  # details of a bug are logged, not sent
         LOG.error("Request failed: request_id=%s", request_id, exc_info=error)
@@ -539,4 +549,4 @@ def problem(error: Exception, request_id: str) -> tuple[int, bytes]:
             detail="The server failed; the cause is in its log under "
             f"{request_id}.",
         )
-    return details.status, base.encode(details)
+    return details

@@ -3,7 +3,7 @@
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from oslo_config import cfg
 from webob import exc
@@ -115,9 +115,22 @@ def authenticate(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
     return select
 
 
-def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
-    """Wrap an application so that each error becomes a problem+json, and
-    each response has the common headers.
+class ErrorFormat(NamedTuple):
+    """How responses show errors."""
+
+    content_type: str
+    #: error and request ID -> status and body
+    render: Callable[[Exception, str], tuple[int, bytes]]
+
+
+PROBLEM_JSON: Final = ErrorFormat(http.PROBLEM, http.problem)
+
+
+def handle_errors(
+    app: Wsgi, conf: cfg.ConfigOpts, error_format: ErrorFormat = PROBLEM_JSON
+) -> Wsgi:
+    """Wrap an application so that each error becomes a response in one
+    format, and each response has the common headers.
     """
 
     def application(
@@ -137,21 +150,26 @@ def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
         def start_with_headers(
             status: str, headers: list[tuple[str, str]], *rest: Any
         ) -> Any:
-            kind = dict(headers).get("Content-Type", "")
-            if int(status[:3]) >= 400 and kind != http.PROBLEM:
-                raise ForeignErrorResponse(status, headers)
             length = environ.get(http.CONTENT_LENGTH)
             if length is not None:
                 headers = [h for h in headers if h[0] != "Content-Length"]
                 headers.append(("Content-Length", str(length)))
             return start_response(status, headers + common_headers, *rest)
 
+        def start_success(
+            status: str, headers: list[tuple[str, str]], *rest: Any
+        ) -> Any:
+            if int(status[:3]) >= 400:
+                raise ForeignErrorResponse(status, headers)
+            return start_with_headers(status, headers, *rest)
+
         try:
             _reject_nul(environ)
-            return app(environ, start_with_headers)
+            return app(environ, start_success)
         except Exception as error:  # noqa: BLE001
-            return _send_problem(
+            return _send_error(
                 _translate_error(error),
+                error_format,
                 environ[http.REQUEST_ID],
                 start_with_headers,
             )
@@ -218,13 +236,16 @@ def _translate_error(error: Exception) -> Exception:
     return error
 
 
-def _send_problem(
-    error: Exception, request_id: str, start_response: Callable[..., Any]
+def _send_error(
+    error: Exception,
+    error_format: ErrorFormat,
+    request_id: str,
+    start_response: Callable[..., Any],
 ) -> Iterable[bytes]:
-    status, body = http.problem(error, request_id)
+    status, body = error_format.render(error, request_id)
     phrase = exc.status_map[status].title
     headers = [
-        ("Content-Type", http.PROBLEM),
+        ("Content-Type", error_format.content_type),
         ("Content-Length", str(len(body))),
         *getattr(error, "headers", ()),
     ]

@@ -23,6 +23,7 @@ from tacker_cnf.http_server.application import Routes
 from tacker_cnf.http_server.limits import Limits
 from tacker_cnf.http_server.server import Server
 from tacker_cnf.metrics import API_METRICS, Registry
+from tacker_cnf.web import paths as web_paths
 
 LOG = log.getLogger(__name__)
 
@@ -79,8 +80,14 @@ def server(conf: cfg.ConfigOpts, app: Wsgi) -> Server:
         app,
         worker.configuration(conf.api),
         Limits.of(conf.api),
-        Routes(is_upload=middleware.is_upload, is_probe=middleware.is_probe),
+        Routes(is_upload=_is_upload, is_probe=middleware.is_probe),
         tls.context(conf.api),
+    )
+
+
+def _is_upload(method: str, path: str) -> bool:
+    return middleware.is_upload(method, path) or web_paths.is_upload(
+        method, path
     )
 
 

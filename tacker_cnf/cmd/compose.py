@@ -1,6 +1,8 @@
 """Build the components of a process, for all programs."""
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
@@ -128,7 +130,7 @@ def application(shared: Parts) -> "Wsgi":
         SsrfPolicy.of_callbacks(shared.conf),
         is_on=shared.conf.notification.test_callback,
     )
-    return app.build(
+    return _app_builder(shared)(
         shared.conf,
         app.Services(
             packages=PackageService(
@@ -175,6 +177,18 @@ def application(shared: Parts) -> "Wsgi":
         ),
         shared.audit,
     )
+
+
+def _app_builder(shared: Parts) -> Callable[..., "Wsgi"]:
+    """Return what builds the application: with the web page, or without."""
+    from tacker_cnf.api import app
+
+    if not shared.conf.api.web_page:
+        return app.build
+    # imported here: it reads all templates
+    from tacker_cnf.web import app as web_app
+
+    return functools.partial(web_app.build, VAULT.fernet)
 
 
 def conductor(shared: Parts, nfvo: Nfvo | None = None) -> "Conductor":

@@ -138,6 +138,12 @@ OPTIONS = (
         ],
         help="How clients authenticate.",
     ),
+    cfg.BoolOpt(
+        "web_page",
+        default=False,
+        help="Whether to serve the web page for operators at /ui/. Users log "
+        "in with their user of Keystone.",
+    ),
     cfg.IntOpt(
         "max_body_bytes",
         default=1_000_000,

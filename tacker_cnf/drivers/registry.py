@@ -30,6 +30,12 @@ class DriverRegistry:
         with self._lock:
             self._drivers[vim_type] = driver
 
+    @staticmethod
+    def list_types() -> list[str]:
+        """Return the vimTypes of the installed drivers."""
+        found = importlib.metadata.entry_points(group=NAMESPACE)
+        return sorted(found.names)
+
     def for_type(
         self, vim_type: str, attribute: str = "vimType"
     ) -> InfraDriver[Any, Any]:
@@ -73,10 +79,9 @@ class DriverRegistry:
                 warn_on_missing_entrypoint=False,
             ).driver
         except NoMatches:
-            found = importlib.metadata.entry_points(group=NAMESPACE)
             raise errors.InvalidVimConnection(
                 f"{attribute}: there is no driver for {vim_type!r}, only for "
-                f"{', '.join(sorted(found.names))}."
+                f"{', '.join(self.list_types())}."
             ) from None
         for driver in self._drivers.values():
             if type(driver) is plugin:

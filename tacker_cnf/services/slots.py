@@ -62,6 +62,14 @@ def for_peers(conf: cfg.ConfigOpts) -> Slots:
     )
 
 
+def for_logins(conf: cfg.ConfigOpts) -> Slots:
+    """Limit the requests that log in at Keystone: they have no project yet,
+    and any client can send them.
+    """
+    number = max(min(conf.api.max_peer_requests, conf.api.threads) // 4, 1)
+    return Slots(number, 100, "log in ([api] max_peer_requests)")
+
+
 def for_uploads(conf: cfg.ConfigOpts) -> Slots:
     """Limit the requests that send the content of a VNF package."""
     return Slots(

@@ -133,6 +133,10 @@ class VimService:
             raise _name_conflict(requested.name) from None
         return _value(added, context)
 
+    def types(self) -> list[str]:
+        """Return the types of VIMs that can be registered."""
+        return self._drivers.list_types()
+
     def get(self, context: RequestContext, vim_id: str) -> Vim:
         """Return a VIM.
 

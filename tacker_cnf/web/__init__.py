@@ -1,0 +1,3 @@
+"""The web page for operators: HTML of what the API has, with the same services
+and policies.
+"""

@@ -1,0 +1,115 @@
+// Keeps a page up to date: an event of the service makes it fetch itself, and
+// the parts marked data-live are replaced by what differs.
+
+const main = document.getElementById("main");
+const MIN_INTERVAL_MS = 250;
+let isFetching = false;
+let isStale = false;
+
+async function refresh() {
+  if (isFetching) {
+    isStale = true;
+    return;
+  }
+  isFetching = true;
+  do {
+    isStale = false;
+    const response = await fetch(location.href, { redirect: "manual" }).catch(() => null);
+    if (response && response.type === "opaqueredirect") {
+      location.reload(); // the session has ended: log in
+      return;
+    }
+    if (response && response.ok) {
+      const text = await response.text();
+      update(new DOMParser().parseFromString(text, "text/html"));
+    }
+    await new Promise((resolve) => setTimeout(resolve, MIN_INTERVAL_MS));
+  } while (isStale);
+  isFetching = false;
+}
+
+function update(page) {
+  for (const part of document.querySelectorAll("[data-live]")) {
+    const fresh = page.getElementById(part.id);
+    if (fresh) merge(part, fresh);
+  }
+}
+
+// Makes a node equal to another one; what is equal stays, with its focus.
+function merge(old, fresh) {
+  if (old.isEqualNode(fresh)) return;
+  mergeAttributes(old, fresh);
+  const wanted = [...fresh.childNodes];
+  wanted.forEach((child, index) => {
+    const here = old.childNodes[index];
+    const same = child.id && [...old.children].find((e) => e.id === child.id);
+    if (same) {
+      if (same !== here) old.insertBefore(same, here);
+      merge(same, child);
+    } else if (here && matches(here, child)) {
+      if (here.nodeType === Node.ELEMENT_NODE) merge(here, child);
+      else if (here.nodeValue !== child.nodeValue) here.nodeValue = child.nodeValue;
+    } else {
+      old.insertBefore(document.importNode(child, true), here || null);
+    }
+  });
+  while (old.childNodes.length > wanted.length) old.lastChild.remove();
+}
+
+function matches(here, child) {
+  return here.nodeType === child.nodeType && here.nodeName === child.nodeName && !here.id && !child.id;
+}
+
+function mergeAttributes(old, fresh) {
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value && name !== "open") old.setAttribute(name, value);
+  }
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+  }
+}
+
+function report(event) {
+  const list = document.getElementById("events");
+  if (!list || !event.lastEventId) return;
+  const content = JSON.parse(event.data);
+  const entry = document.createElement("li");
+  const time = new Date(content.timeStamp || Date.now()).toISOString().slice(11, 19);
+  entry.textContent = `${time} ${content.operation || ""} ${content.operationState || event.type}`;
+  list.querySelector(".quiet")?.remove();
+  list.append(entry);
+}
+
+const TYPES = [
+  "OperationProgress",
+  "VnfLcmOperationOccurrenceNotification",
+  "VnfIdentifierCreationNotification",
+  "VnfIdentifierDeletionNotification",
+  "VnfPackageOnboardingNotification",
+  "VnfPackageChangeNotification",
+];
+const RECONNECT_INTERVAL_MS = 5000;
+
+function connect() {
+  const source = new EventSource(main.dataset.events);
+  for (const type of TYPES) {
+    source.addEventListener(type, (event) => {
+      report(event);
+      refresh();
+    });
+  }
+  source.addEventListener("open", () => {
+    main.classList.remove("offline");
+    refresh(); // what happened before
+  });
+  source.addEventListener("error", () => {
+    main.classList.add("offline");
+    // the browser gives up after a response that is not a stream
+    if (source.readyState === EventSource.CLOSED) {
+      setTimeout(connect, RECONNECT_INTERVAL_MS);
+    }
+  });
+  addEventListener("pagehide", () => source.close());
+}
+
+connect();
