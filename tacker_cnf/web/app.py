@@ -12,6 +12,7 @@ from oslo_config import cfg
 from tacker_cnf.api import app as api_app
 from tacker_cnf.api import middleware, request_log
 from tacker_cnf.api.app import Application, Services
+from tacker_cnf.api.events import Events
 from tacker_cnf.api.middleware import Environ, ErrorFormat, Wsgi
 from tacker_cnf.api.routing import Methods, Routes
 from tacker_cnf.audit import AuditTrail
@@ -49,6 +50,7 @@ def routes(services: Services) -> Mapping[str, Methods]:
             "POST": package.post_delete,
         },
         **_vim_routes(services),
+        "/events": {"GET": Events(services.event_streams).get},
     }
 
 

@@ -71,7 +71,7 @@ function mergeAttributes(old, fresh) {
 
 function report(event) {
   const list = document.getElementById("events");
-  if (!list || !event.lastEventId) return;
+  if (!list || event.type === "OperationProgress") return;
   const content = JSON.parse(event.data);
   const entry = document.createElement("li");
   const time = new Date(content.timeStamp || Date.now()).toISOString().slice(11, 19);
@@ -106,6 +106,7 @@ function connect() {
     main.classList.add("offline");
     // the browser gives up after a response that is not a stream
     if (source.readyState === EventSource.CLOSED) {
+      refresh(); // the session may have ended
       setTimeout(connect, RECONNECT_INTERVAL_MS);
     }
   });
