@@ -9,7 +9,7 @@ import pecan
 from tacker_cnf import errors
 from tacker_cnf.api import http
 from tacker_cnf.context import Owner
-from tacker_cnf.web import forms, requests, templates
+from tacker_cnf.web import forms, paths, requests, templates
 
 HTML: Final = "text/html; charset=utf-8"
 #: field with the secret of the session
@@ -146,8 +146,8 @@ def redirect(path: str) -> None:
 
     :param path: below the root of the page
     """
-    response = http.empty_response(303)
-    response.headers["Location"] = requests.current().root + path
+    http.empty_response(303)
+    http.set_location(paths.ROOT + path)
 
 
 def parameter(name: str) -> str:

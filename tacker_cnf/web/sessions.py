@@ -61,7 +61,7 @@ class SessionCookies:
         try:
             text = self._keys.decrypt(value)
             return msgspec.json.decode(text, type=Session)
-        except (InvalidToken, msgspec.DecodeError):
+        except (InvalidToken, ValueError, msgspec.DecodeError):
             return None
 
     def write(self, session: Session, path: str, *, is_secure: bool) -> str:
