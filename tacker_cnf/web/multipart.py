@@ -72,9 +72,13 @@ class _Reader:
         :raises BadRequest: there is no further part
         """
         del self._buffer[: len(self._delimiter)]
-        end = self._find(b"\r\n\r\n", MAX_HEAD_BYTES)
-        if end < 0 or self._buffer.startswith(b"--"):
+        while len(self._buffer) < len(b"--"):
+            self._fill()
+        if self._buffer.startswith(b"--"):
             raise errors.BadRequest("The form has no file.")
+        end = self._find(b"\r\n\r\n", MAX_HEAD_BYTES)
+        if end < 0:
+            raise errors.BadRequest("The headers of a field are too long.")
         head = bytes(self._buffer[2:end])
         del self._buffer[: end + 4]
         return email.message_from_bytes(head)

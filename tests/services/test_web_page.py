@@ -1,19 +1,18 @@
 """The web page in a browser, against the sandbox and a real Keystone."""
 
+import base64
 import json
 import os
-import ssl
 import urllib.parse
-import urllib.request
 from pathlib import Path
 from typing import Any, Final
 
 import testtools
+import urllib3
 import yaml
 from testtools.content import text_content
 
-from samples import build
-from tests.fixtures import openstack, waiting
+from tests.fixtures import openstack
 from tests.fixtures.api_server import ApiServer
 from tests.fixtures.chromium import NARROW, WIDE, Chromium
 from tests.fixtures.cluster import DEF_FILES
@@ -40,6 +39,15 @@ APPEARANCES: Final = {
 }
 #: pictures in another appearance
 OTHER_PICTURES: Final = ("web-failure-dark", "web-list-narrow")
+
+
+#: returns what is dropped: a file with this content
+TRANSFER: Final = """content => {
+    const bytes = Uint8Array.from(atob(content), c => c.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], "vnf.csar"));
+    return transfer;
+}"""
 
 
 class PageCase(testtools.TestCase):
@@ -120,7 +128,7 @@ class TestOperator(PageCase):
         self.goto()
         self.check_page()
         self.register_vim()
-        self.upload(self.useFixture(Csar()))
+        self.drop(self.useFixture(Csar()))
         self.check_page()
         package = self.page.url
         self.create("voice-gateway")
@@ -148,6 +156,15 @@ class TestOperator(PageCase):
         self.press("Register")
         self.see(vim["auth_url"])
         self.check_page()
+
+    def drop(self, csar: Csar) -> None:
+        """Drop a package on the form."""
+        self.goto("/vnf_packages")
+        content = base64.b64encode(csar.read()).decode()
+        transfer = self.page.evaluate_handle(TRANSFER, content)
+        form = self.page.locator("[data-drop]")
+        form.dispatch_event("drop", {"dataTransfer": transfer})
+        self.see("Onboarded")
 
     def instantiate(self) -> None:
         self.click("Instantiate")
@@ -203,16 +220,15 @@ class TestOperator(PageCase):
     def inject(self, fault: str, **arguments: Any) -> None:
         """Send a request for a fault to the sandbox."""
         vim = yaml.safe_load(Path(self.sandbox.facts["vim"]).read_text())
-        request = urllib.request.Request(
+        pool = urllib3.PoolManager(ca_cert_data=vim["ssl_ca_cert"])
+        response = pool.request(
+            "POST",
             f"{self.sandbox.facts['cluster']}/sandbox/{fault}",
-            json.dumps(arguments).encode(),
-            {
-                "Authorization": f"Bearer {vim['bearer_token']}",
-                "Content-Type": "application/json",
-            },
+            json=arguments,
+            headers={"Authorization": f"Bearer {vim['bearer_token']}"},
         )
-        context = ssl.create_default_context(cadata=vim["ssl_ca_cert"])
-        urllib.request.urlopen(request, context=context).close()
+        self.assertLess(response.status, 300)
+        pool.clear()
 
     def heal_one_vnfc(self) -> None:
         self.click("web-frontend")

@@ -81,6 +81,7 @@ function report(event) {
 }
 
 const TYPES = [
+  "EventsMissed",
   "OperationProgress",
   "VnfLcmOperationOccurrenceNotification",
   "VnfIdentifierCreationNotification",

@@ -3,7 +3,8 @@
 import json
 import re
 import threading
-from collections.abc import Iterator
+import types
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import testtools
@@ -73,10 +74,15 @@ class Service(Projects):
         return status, headers | {"X-Subject-Token": self.token}, body
 
 
+def _always(response: Response) -> Callable[[ReceivedRequest], Response]:
+    return lambda _: response
+
+
 class SessionCase(testtools.TestCase):
     """A browser before the log in."""
 
-    api: dict[str, Any] = {}
+    #: options of [api]
+    api: Mapping[str, Any] = types.MappingProxyType({})
 
     def setUp(self) -> None:
         super().setUp()
@@ -87,7 +93,9 @@ class SessionCase(testtools.TestCase):
         self.browser.get("/login")
         page = self.browser.post(
             "/login",
-            **{"user": "me", "password": PASSWORD, "project": project},
+            user="me",
+            password=PASSWORD,
+            project=project,
             **fields,
         )
         self.assertEqual(303, page.status, page.text)
@@ -148,13 +156,14 @@ class TestLogIn(SessionCase):
     def test_responses_of_keystone_that_are_not_valid(self) -> None:
         self.browser.get("/login")
         headers = {"X-Subject-Token": "a-token"}
-        for response in (
+        responses: tuple[Response, ...] = (
             (500, {}, b""),
             (201, {}, b"{}"),
             (201, headers, b"no JSON"),
             (201, headers, b'{"token": {}}'),
-        ):
-            self.vnfm.keystone.responder = lambda _, r=response: r
+        )
+        for response in responses:
+            self.vnfm.keystone.responder = _always(response)
             page = self.browser.post(
                 "/login", user="me", password=PASSWORD, project=OWNER
             )
@@ -336,7 +345,7 @@ class TestForeignForms(testtools.TestCase):
             page = self.browser.send_form(
                 path, self.browser.page.hidden, **header
             )
-            self.assertEqual(403, page.status, header)
+            self.assertEqual(403, page.status, str(header))
             self.browser.get(path)
         page = self.browser.send_form(
             path,
@@ -415,7 +424,7 @@ class TestResponses(SessionCase):
 class TestProxy(SessionCase):
     """A proxy in front, with TLS and a path of its own."""
 
-    api = {"endpoint": "https://vnfm.example/nfv"}
+    api = types.MappingProxyType({"endpoint": "https://vnfm.example/nfv"})
 
     def test_paths_and_cookies(self) -> None:
         page = self.browser.get()
