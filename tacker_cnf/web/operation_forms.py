@@ -62,13 +62,16 @@ class OperationForm:
         """Plan the operation, start it, or show the form again."""
         http.authorize_also(self._rule)
         step = form.text(STEP)
+        is_start = step in {"confirm", "start"}
+        if not is_start:
+            pecan.request.environ[http.IS_DRY_RUN] = True
         if step == "edit":
             values = self._values(instance_id, form)
             pages.show("operation_form.html", **values)
             return
         try:
             request = operation_requests.build(self._task, form)
-            if step in {"confirm", "start"}:
+            if is_start:
                 self._start(instance_id, request, form)
             else:
                 self._plan(instance_id, request, form)
@@ -89,7 +92,6 @@ class OperationForm:
         pages.redirect(f"{OPERATIONS}/{op_occ_id}")
 
     def _plan(self, instance_id: str, request: SolType, form: Form) -> None:
-        pecan.request.environ[http.IS_DRY_RUN] = True
         instance, tag = self._instances.get(http.caller(), instance_id)
         plan = self._plans.plan(
             http.caller(), instance_id, self._kind, request
@@ -126,16 +128,17 @@ class OperationForm:
         """Return the VNFD of an instance, and the files of its package; the
         package may belong to the NFVO.
         """
-        if package_id is None:
+        client = pages.client_for("vnf_packages:show")
+        if package_id is None or not pages.may("vnf_packages:show"):
             return None, []
-        package = self._packages.get(http.caller(), package_id)
-        vnfd = self._packages.get_unpacked(http.caller(), package_id).vnfd
+        package = self._packages.get(client, package_id)
+        vnfd = self._packages.get_unpacked(client, package_id).vnfd
         artifacts = (a.artifact_path for a in package.additional_artifacts)
         return vnfd, [path for path in artifacts if path]
 
     def _list_vims(self) -> list[tuple[str, str]]:
         """List the VIMs to choose from: id and name."""
-        if self._task != "instantiate":
+        if self._task != "instantiate" or not pages.may("vims:index"):
             return []
         return [
             (vim.id, f"{vim.name} (default)" if vim.is_default else vim.name)

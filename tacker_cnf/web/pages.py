@@ -1,5 +1,6 @@
 """Declare handlers of pages, and fill their responses."""
 
+import copy
 import hmac
 from collections.abc import Callable
 from typing import Any, Final
@@ -8,7 +9,7 @@ import pecan
 
 from tacker_cnf import errors
 from tacker_cnf.api import http
-from tacker_cnf.context import Owner
+from tacker_cnf.context import Owner, RequestContext
 from tacker_cnf.web import forms, paths, requests, templates
 
 HTML: Final = "text/html; charset=utf-8"
@@ -51,15 +52,6 @@ def action(rule: str | None = None) -> Callable[[Handler], Handler]:
         return _expose(handle, method)
 
     return decorate
-
-
-def upload(rule: str) -> Callable[[Handler], Handler]:
-    """Declare a method as the handler of a form with a file, which it reads
-    itself; it has to call check_secret.
-
-    :param rule: the task whose policy is checked
-    """
-    return page(rule)
 
 
 def _expose(handle: Handler, method: Handler) -> Handler:
@@ -118,7 +110,7 @@ def _render(template: str, values: dict[str, Any]) -> bytes:
         ui=visit.root,
         session=visit.session,
         has_log_in=requests.needs_log_in(),
-        path=pecan.request.path,
+        path=visit.root + pecan.request.path.removeprefix(paths.ROOT),
         may=may,
     )
 
@@ -153,6 +145,21 @@ def redirect(path: str) -> None:
 def parameter(name: str) -> str:
     """Return a parameter of the query; empty: there is none."""
     return str(pecan.request.GET.get(name, "")).strip()
+
+
+def client_for(task: str) -> RequestContext:
+    """Return the client for what a page shows of other resources than its
+    own: their policy is checked for these.
+    """
+    client = copy.copy(http.caller())
+    is_allowed = http.policy_check(task)
+
+    def authorize(owner: Owner) -> None:
+        if not is_allowed(owner):
+            raise errors.Forbidden(f"Policy {task} does not allow this.")
+
+    client.authorize = authorize
+    return client
 
 
 def may(task: str, project_id: str | None = None) -> bool:

@@ -93,7 +93,7 @@ class VnfInstancePages:
     ) -> Mapping[str, Sequence[VnfLcmOpOcc]]:
         """Return the operations that run or have failed, by instance."""
         found = defaultdict(list)
-        if entries:
+        if entries and pages.may("vnf_lcm_op_occs:index"):
             ids = lists.equals("vnf_instance_id", *(e.id for e in entries))
             noted = lists.equals("operation_state", *_NOTED)
             query = ListQuery(
@@ -107,18 +107,9 @@ class VnfInstancePages:
     @pages.page("vnf_instances:show")
     def get(self, instance_id: str) -> None:
         """Show a VNF instance."""
-        self._show(instance_id)
-
-    def _show(self, instance_id: str) -> None:
         instance, _ = self._instances.get(http.caller(), instance_id)
         allowed = registry.allowed_tasks(instance)
-        query = ListQuery(
-            attributes=_OF_OPERATIONS,
-            comparisons=(lists.equals("vnf_instance_id", instance_id),),
-        )
-        with self._operations.find(http.caller(), query) as found:
-            latest = deque(found, SHOWN_OPERATIONS)
-        operations = [op_occ for _, op_occ in reversed(latest)]
+        operations = self._latest_operations(instance_id)
         pages.show(
             "vnf_instance.html",
             instance=instance,
@@ -129,6 +120,18 @@ class VnfInstancePages:
             noted=[o for o in operations if o.operation_state in _NOTED],
             levels=scale_levels(instance),
         )
+
+    def _latest_operations(self, instance_id: str) -> list[VnfLcmOpOcc]:
+        """List the latest operations of an instance, the last one first."""
+        if not pages.may("vnf_lcm_op_occs:index"):
+            return []
+        query = ListQuery(
+            attributes=_OF_OPERATIONS,
+            comparisons=(lists.equals("vnf_instance_id", instance_id),),
+        )
+        with self._operations.find(http.caller(), query) as found:
+            latest = deque(found, SHOWN_OPERATIONS)
+        return [op_occ for _, op_occ in reversed(latest)]
 
     @pages.page("vnf_instances:create")
     def get_new(self) -> None:
@@ -144,8 +147,10 @@ class VnfInstancePages:
                 lists.equals("operational_state", OperationalState.ENABLED),
             ),
         )
-        with self._packages.find(http.caller(), query) as found:
-            packages = [package for _, package in deque(found, MAX_PACKAGES)]
+        packages: list[VnfPkgInfo] = []
+        if pages.may("vnf_packages:index"):
+            with self._packages.find(http.caller(), query) as found:
+                packages = [p for _, p in deque(found, MAX_PACKAGES)]
         values = {"name": "", "description": "", "packages": packages}
         return {**values, "package_id": package_id, **typed}
 

@@ -86,7 +86,9 @@ class VnfLcmOpOccPages:
     def _name_of(self, instance_id: str) -> str:
         """Return the name of an instance that may have been deleted."""
         try:
-            instance, _ = self._instances.get(http.caller(), instance_id)
+            instance, _ = self._instances.get(
+                pages.client_for("vnf_instances:show"), instance_id
+            )
         except (errors.NotFound, errors.Forbidden):
             return instance_id
         return instance.vnf_instance_name or instance_id
@@ -96,7 +98,9 @@ class VnfLcmOpOccPages:
         if not pages.may("vnf_lcm_op_occs:plan", op_occ.project_id):
             return None
         try:
-            return self._plans.get(http.caller(), op_occ.id)
+            return self._plans.get(
+                pages.client_for("vnf_lcm_op_occs:plan"), op_occ.id
+            )
         except errors.NotFound:
             return None
 

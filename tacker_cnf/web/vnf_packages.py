@@ -43,7 +43,7 @@ class VnfPackagePages:
             without=("links", "software_images", "additional_artifacts"),
         )
 
-    @pages.upload("vnf_packages:upload")
+    @pages.page("vnf_packages:upload")
     def post(self) -> None:
         """Create a VNF package from the CSAR of a form."""
         http.authorize_also("vnf_packages:create")

@@ -23,6 +23,7 @@ from tests.fixtures.projects import OWNER, UNTRUSTED, Projects
 from tests.fixtures.vnfm import Vnfm
 
 PASSWORD = "hunter2"
+PACKAGES = "/vnfpkgm/v1/vnf_packages"
 
 
 class Service(Projects):
@@ -268,7 +269,7 @@ class TestProjects(SessionCase):
     def test_another_project(self) -> None:
         self.vnfm.become(OWNER)
         instance_id = self.vnfm.create()
-        (package,) = self.vnfm.call("GET", "/vnfpkgm/v1/vnf_packages").json
+        (package,) = self.vnfm.call("GET", PACKAGES).json
         own = [
             f"/vnf_instances/{instance_id}",
             f"/vnf_packages/{package['id']}",
@@ -283,6 +284,23 @@ class TestProjects(SessionCase):
             page = self.browser.post(f"{path}/delete")
             self.assertEqual(404, page.status)
         self.assertNotIn(instance_id, self.browser.get().source)
+
+    def test_a_package_that_is_shared(self) -> None:
+        self.vnfm.become(OWNER, "member", "manager")
+        self.vnfm.onboard()
+        (package,) = self.vnfm.call("GET", PACKAGES).json
+        path = f"{PACKAGES}/{package['id']}"
+        shared = {"sharedWith": [UNTRUSTED]}
+        self.assertEqual(200, self.vnfm.call("PATCH", path, shared).status)
+        self.log_in(UNTRUSTED)
+        self.browser.get("/vnf_instances/new")
+        page = self.browser.post("/vnf_instances", package=package["id"])
+        path = page.location.removeprefix(ROOT)
+        page = self.browser.get(f"{path}/instantiate")
+        self.assertEqual(200, page.status)
+        self.assertIn("Files/kubernetes/pod.yaml", page.source)
+        page = self.browser.get(f"/vnf_packages/{package['id']}")
+        self.assertNotIn("Disable", page.text)
 
     def test_a_reader_gets_no_buttons(self) -> None:
         instance_id = self.vnfm.create()
@@ -331,7 +349,7 @@ class TestForeignForms(testtools.TestCase):
         self.assertEqual(1, len(self._packages()))
 
     def _packages(self) -> Any:
-        return self.vnfm.call("GET", "/vnfpkgm/v1/vnf_packages").json
+        return self.vnfm.call("GET", PACKAGES).json
 
     def test_forms_of_other_sites(self) -> None:
         path = f"/vnf_instances/{self.instance_id}/delete"
@@ -447,6 +465,13 @@ class TestProxy(SessionCase):
         self.assertEqual(
             "https://vnfm.example/nfv/ui/", page.headers["Location"]
         )
+        instance_id = self.vnfm.create()
+        self.vnfm.call("GET", "/vnflcm/v2/vnf_instances")
+        for path in ("/", f"/vnf_instances/{instance_id}/delete", "/vims"):
+            page = self.browser.get(path)
+            self.assertEqual(200, page.status)
+            for link in page.links:
+                self.assertTrue(link.startswith(("/nfv/ui", "#")), link)
 
 
 class TestDisabled(testtools.TestCase):
