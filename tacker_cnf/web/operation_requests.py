@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from tacker_cnf import errors
 from tacker_cnf.lcm.operations import registry
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.web import forms
@@ -61,11 +62,13 @@ def _scale_to_level(form: Form) -> Mapping[str, Any]:
 
 
 def _heal(form: Form) -> Mapping[str, Any]:
-    whole = form.text("scope") == "all"
-    return {
-        "vnfcInstanceId": [] if whole else form.texts("vnfc"),
-        "cause": form.text("cause"),
-    }
+    vnfcs = form.texts("vnfc")
+    # a request without VNFCs heals the whole VNF
+    if bool(vnfcs) == (form.text("scope") == "all"):
+        raise errors.BadRequest(
+            "VNFCs: choose the VNFCs to heal, or the whole VNF and no VNFC."
+        )
+    return {"vnfcInstanceId": vnfcs, "cause": form.text("cause")}
 
 
 def _operate(form: Form) -> Mapping[str, Any]:

@@ -223,6 +223,18 @@ class TestForms(PageCase):
         self.assertEqual(400, page.status)
         self.assertIn("steps: 'x' is not a number", page.text)
 
+    def test_a_heal_of_neither_or_both(self) -> None:
+        path = self.create_instantiated()
+        self.browser.get(f"{path}/heal")
+        for fields in (
+            {"scope": "chosen"},
+            {},
+            {"scope": "all", "vnfc": ["web-1"]},
+        ):
+            page = self.browser.post(f"{path}/heal", step="start", **fields)
+            self.assertEqual(400, page.status)
+            self.assertIn("choose the VNFCs", page.text)
+
     def test_an_instance_that_has_changed_since_the_plan(self) -> None:
         path = self.create_instantiated()
         self.browser.get(f"{path}/terminate")
