@@ -39,6 +39,7 @@ MAX_PACKAGES: Final = 200
 _NOTED: Final = (*states.ACTIVE, LcmOperationStateType.FAILED_TEMP)
 _OF_OPERATIONS: Final = frozenset(
     {
+        "error",
         "id",
         "is_cancel_pending",
         "operation",

@@ -173,12 +173,23 @@ class TestOperator(PageCase):
         self.press("Show the plan")
         self.see("Nothing has changed yet")
         self.check_page("web-plan")
+        self.inject("pod-start-delay", seconds=3600.0)
         self.press("Instantiate")
         self.see("In progress")
+        self.see("0 of 6 pods are ready")
         self.take_picture("web-operation")
+        self.start_pods()
         self.see_state("Completed")
         self.check_page()
         self.see("INSTANTIATE COMPLETED")
+
+    def start_pods(self) -> None:
+        """Start the pods that wait, and later ones at once."""
+        self.inject("pod-start-delay", seconds=0.1)
+        for node in NODES:
+            # a kubelet that reports again starts its pods
+            self.inject("lose-node", name=node, detection_delay=3600.0)
+            self.inject("restore-node", name=node)
 
     def watch_without_loading(self) -> None:
         """Scale the VNF; another tab shows it, and is not loaded again."""
@@ -319,7 +330,7 @@ class TestLogIn(PageCase):
 
     def test_users_of_two_projects(self) -> None:
         self.goto("/vnf_packages")
-        self.check_page("web-login")
+        self.check_page()
         self.log_in(self.project, "wrong")
         self.see("Keystone rejects")
         self.check_page()

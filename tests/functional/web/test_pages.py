@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import sqlalchemy as sa
 import testtools
 
 from tacker_cnf import errors
@@ -114,7 +115,10 @@ class TestStory(PageCase):
             path, "scale", type="SCALE_OUT", aspect="web_aspect"
         )
         self.assertEqual("FAILED_TEMP", failed["operationState"])
-        self.assertIn("Failed temp", self.browser.get().text)
+        for shown in ("/", path):
+            page = self.browser.get(shown)
+            self.assertIn("Failed temp", page.text)
+            self.assertIn("no space & <no> time", page.text)
         own = f"/vnf_lcm_op_occs/{failed['id']}"
         page = self.browser.get(own)
         self.assertIn("no space &amp; &lt;no&gt; time", page.source)
@@ -330,3 +334,110 @@ class TestHostileContent(PageCase):
             additional_params=json.dumps({HOSTILE: HOSTILE}),
         )
         self.assertNotIn("<script>", page.source)
+
+
+class TestErrors(PageCase):
+    """Errors are pages."""
+
+    def test_a_bug(self) -> None:
+        with self.vnfm.parts.store.engine.begin() as connection:
+            connection.execute(sa.text("ALTER TABLE vims RENAME TO lost"))
+        page = self.browser.get("/vims")
+        self.assertEqual(500, page.status)
+        self.assertIn(page.headers["X-Openstack-Request-Id"], page.text)
+        self.assertNotIn("no such table", page.text)
+
+    def test_methods_and_paths_that_do_not_exist(self) -> None:
+        for path, status in (
+            ("/nothing", 404),
+            ("/vnf_instances/x", 404),
+            ("/vnf_lcm_op_occs/x", 404),
+            ("/vnf_packages/x/delete", 404),
+            ("/vims/x/delete", 404),
+            ("/vnf_instances", 405),
+            ("/login", 404),
+        ):
+            page = self.browser.get(path)
+            self.assertEqual(status, page.status, path)
+            self.assertEqual(
+                "text/html; charset=utf-8", page.headers["Content-Type"]
+            )
+
+
+class TestGarbage(PageCase):
+    """No form fails, whatever its fields contain."""
+
+    FIELDS = (
+        "additional_params",
+        "aspect",
+        "auth_url",
+        "description",
+        "etag",
+        "flavour",
+        "level",
+        "level:web_aspect",
+        "mode",
+        "name",
+        "package",
+        "project_name",
+        "region",
+        "scope",
+        "ssl_ca_cert",
+        "state",
+        "steps",
+        "stop_type",
+        "timeout",
+        "type",
+        "vim",
+        "vnfc",
+    )
+    VALUES = (
+        "",
+        " ",
+        "-1",
+        "9" * 40,
+        "1e9",
+        "x" * 5000,
+        "null",
+        "[[]]",
+        '{"a": 1e400}',
+        "a: &a [*a]",
+        "\ud7ff\U0001f4a9\u2028\r\n",
+        "SCALE_OUT",
+    )
+
+    def test_fields(self) -> None:
+        path = self.create_instantiated()
+        instance_id = path.rpartition("/")[2]
+        tasks = [
+            f"{path}/{task}"
+            for task in ("scale", "scale_to_level", "heal", "operate")
+        ]
+        for target in (
+            *tasks,
+            f"{path}/instantiate",
+            "/vims",
+            "/vnf_instances",
+        ):
+            for value in self.VALUES:
+                self.browser.get()
+                secret = self.browser.get(f"{path}/heal").hidden
+                fields = dict.fromkeys(self.FIELDS, value)
+                for step in ("plan", "confirm", "edit"):
+                    page = self.browser.send_form(
+                        target,
+                        {**fields, "csrf": secret["csrf"], "step": step},
+                    )
+                    self.assertLess(page.status, 500, f"{target} {value!r}")
+        self.assertEqual(
+            "INSTANTIATED",
+            self.vnfm.instance(instance_id)["instantiationState"],
+        )
+
+    def test_queries(self) -> None:
+        path = self.create()
+        for value in ("%ff", "%F0%9F%92%A9", "'%22%3C", "x" * 5000):
+            for target in ("/", "/vnf_packages", f"{path}/instantiate"):
+                for name in ("name", "marker", "flavour", "package"):
+                    page = self.browser.get(f"{target}?{name}={value}")
+                    self.assertLess(page.status, 500, page.text)
