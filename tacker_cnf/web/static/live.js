@@ -90,6 +90,7 @@ const TYPES = [
   "VnfPackageChangeNotification",
 ];
 const RECONNECT_INTERVAL_MS = 5000;
+const GROWTH_INTERVAL_MS = 2000;
 
 function connect() {
   const source = new EventSource(main.dataset.events);
@@ -115,3 +116,7 @@ function connect() {
 }
 
 connect();
+// the bars of what runs grow without an event, too
+setInterval(() => {
+  if (!document.hidden && document.querySelector("[data-active]")) refresh();
+}, GROWTH_INTERVAL_MS);
