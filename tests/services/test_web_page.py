@@ -14,7 +14,12 @@ from testtools.content import text_content
 
 from tests.fixtures import openstack
 from tests.fixtures.api_server import ApiServer
-from tests.fixtures.chromium import NARROW, WIDE, Chromium
+from tests.fixtures.chromium import (
+    NARROW,
+    WIDE,
+    Chromium,
+    require_chromium,
+)
 from tests.fixtures.cluster import DEF_FILES
 from tests.fixtures.vnfm import Csar
 from tests.services.test_openstack_cli import Sandbox
@@ -53,10 +58,14 @@ TRANSFER: Final = """content => {
 class PageCase(testtools.TestCase):
     """A browser at a server."""
 
+    def setUp(self) -> None:
+        super().setUp()
+        self._chromium = require_chromium(self)
+
     def open_browser(self, api: str) -> None:
         self.root = f"{api}/ui"
         origin = urllib.parse.urlsplit(api).netloc
-        self.browser = self.useFixture(Chromium(self, origin))
+        self.browser = self.useFixture(Chromium(self._chromium, origin))
         self.page = self.browser.page
         self.addOnException(self.show_page)
 
