@@ -36,6 +36,7 @@ from tacker_cnf.db import keys, schema, session  # noqa: E402
 from tacker_cnf.scripts import isolation  # noqa: E402
 from tacker_cnf.scripts.isolation import Isolation  # noqa: E402
 from tacker_cnf.scripts.limits import ANY_PACKAGE, RunPolicy  # noqa: E402
+from tacker_cnf.services import operations  # noqa: E402
 from tools import kubeconfig  # noqa: E402
 
 GUIDE = """\
@@ -61,6 +62,7 @@ Stop it with Ctrl-C.
 CONFIGURATION = """\
 [DEFAULT]
 state_path = {state}
+transport_url = fake://
 log_file = {state}/sandbox.log
 default_log_levels = tacker_cnf=INFO
 
@@ -117,6 +119,12 @@ def _parser() -> argparse.ArgumentParser:
         "--kubeconfig",
         type=Path,
         help="use the cluster of this file instead of an in-memory one",
+    )
+    parser.add_argument(
+        "--no-conductor",
+        action="store_true",
+        help="run no conductor in this process: start tacker-cnf-conductor "
+        "with the options that tacker-cnf-manage has in the printed example",
     )
     return parser
 
@@ -214,7 +222,11 @@ def serve(options: argparse.Namespace, state: Path) -> None:
     check_port(options.port)
     conf = configure(state)
     shared = compose.parts(conf, rpc.EMBEDDED)
-    conductor = compose.conductor(shared)
+    if options.no_conductor:
+        # wake-up messages do not leave this process: the sweep of a conductor
+        # is the first to find an operation
+        operations.WAKEUP_TIMEOUT_S = 0.0
+    conductor = None if options.no_conductor else compose.conductor(shared)
     dispatcher = DispatcherSupervisor(shared.store, arguments(state))
     folder = options.kubeconfig.parent if options.kubeconfig else Path()
     with contextlib.ExitStack() as stack:
@@ -224,7 +236,8 @@ def serve(options: argparse.Namespace, state: Path) -> None:
         listener = stack.enter_context(
             socket.create_server(("127.0.0.1", options.port))
         )
-        conductor.start(shared.transport)
+        if conductor:
+            conductor.start(shared.transport)
         dispatcher.start()
         _write(state / "vim.yaml", yaml.safe_dump(vim))
         port = listener.getsockname()[1]
@@ -235,7 +248,8 @@ def serve(options: argparse.Namespace, state: Path) -> None:
             asyncio.run(server.serve([listener], asyncio.Event()))
         finally:
             print("Stopping ...", flush=True)
-            conductor.stop()
+            if conductor:
+                conductor.stop()
             dispatcher.stop()
             shared.store.close()
 
