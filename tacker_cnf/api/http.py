@@ -394,15 +394,21 @@ def stream(source: Stream, media_type: str) -> Any:
     response.charset = None
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"  # nginx
-    response.app_iter = _chunks(source)
     if STREAM in pecan.request.environ:
         pecan.request.environ[STREAM](source)
+        response.app_iter = (comment for comment in (_COMMENT,))
+    else:
+        response.app_iter = _chunks(source)
     return response
 
 
+#: pecan reads the first bytes to see whether there are any
+_COMMENT: Final = b":\n\n"
+
+
 def _chunks(source: Stream) -> Iterator[bytes]:
-    yield b":\n\n"  # pecan reads the first bytes to see whether there are any
     with contextlib.closing(source):
+        yield _COMMENT
         while (chunk := source.next().result()) is not None:
             yield chunk
 

@@ -162,6 +162,7 @@ def application(shared: Parts) -> "Wsgi":
             event_streams=EventStreams(
                 shared.store,
                 slots.for_event_streams(shared.conf),
+                shared.conf.notification.event_retention,
                 shared.clock,
             ),
             vims=VimService(shared.store, shared.drivers, peer_slots),

@@ -1,20 +1,28 @@
 """Events and the progress of operations, as streams of events read them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple, cast
 
+import msgspec
 import sqlalchemy as sa
+from oslo_log import log
 from sqlalchemy import orm
 
+from tacker_cnf import errors
 from tacker_cnf.context import Owner
 from tacker_cnf.db import models
 from tacker_cnf.db.session import epoch
+from tacker_cnf.db.types import SecretJson
 from tacker_cnf.lcm import states
 from tacker_cnf.lcm.announcement import Announcement
 from tacker_cnf.sol.event import OperationProgress
 
+LOG = log.getLogger(__name__)
+
 Event = models.LifecycleEvent
 Operation = models.VnfLcmOpOcc
+
+_ANNOUNCEMENT: Final = SecretJson(Announcement)
 
 
 class StoredEvent(NamedTuple):
@@ -24,7 +32,8 @@ class StoredEvent(NamedTuple):
     #: seconds since it was added
     age: float
     project_id: str
-    announcement: Announcement
+    #: None: it cannot be decoded: another release or another key wrote it
+    announcement: Announcement | None
 
 
 class StoredProgress(NamedTuple):
@@ -39,26 +48,72 @@ def newest(session: orm.Session) -> int:
     return session.scalar(sa.select(sa.func.max(Event.id))) or 0
 
 
-def has_missed(session: orm.Session, after: int) -> bool:
-    """Return whether events after a number may have been deleted."""
-    oldest = session.scalar(sa.select(sa.func.min(Event.id)))
-    return oldest is not None and oldest > after + 1
+def has_missed(session: orm.Session, after: int, retention: float) -> bool:
+    """Return whether events after one may have been deleted.
+
+    :param after: the number of an event; 0: all events
+    :param retention: seconds for which an event is kept
+    """
+    oldest, newest_number = session.execute(
+        sa.select(sa.func.min(Event.id), sa.func.max(Event.id))
+    ).one()
+    if after in {0, newest_number}:
+        return after == 0 and oldest is not None and oldest > 1
+    # an event with a delivery is kept for longer than those after it
+    kept = session.scalar(
+        sa.select(Event.id).where(
+            Event.id == after, Event.added_at >= epoch() - retention
+        )
+    )
+    return kept is None
 
 
 def list_new(
-    session: orm.Session, after: int, seen: Collection[int], limit: int
+    session: orm.Session,
+    after: int,
+    seen: Collection[int] = (),
+    *,
+    limit: int,
+    project_id: str | None = None,
 ) -> Sequence[StoredEvent]:
-    """List the events after a number, except those seen, oldest first."""
+    """List the events after a number, except those seen, oldest first.
+
+    :param project_id: only events of this project and of all VNF packages;
+        None: of all projects
+    """
     query = sa.select(
         Event.id,
         epoch() - sa.func.coalesce(Event.added_at, 0.0),
         Event.project_id,
-        Event.announcement,
+        sa.type_coerce(Event.announcement, sa.Text),
     ).where(Event.id > after)
     if seen:
         query = query.where(Event.id.not_in(seen))
+    if project_id is not None:
+        query = query.where(
+            sa.or_(
+                Event.project_id == project_id, Event.is_of_package.is_(True)
+            )
+        )
     rows = session.execute(query.order_by(Event.id).limit(limit))
-    return [StoredEvent(*row) for row in rows]
+    dialect = session.get_bind().dialect
+    return [
+        StoredEvent(number, age, owner, _decode(number, text, dialect))
+        for number, age, owner, text in rows
+    ]
+
+
+def _decode(
+    number: int, text: str, dialect: sa.Dialect
+) -> Announcement | None:
+    try:
+        return cast(
+            "Announcement",
+            _ANNOUNCEMENT.process_result_value(text, dialect),
+        )
+    except (errors.VnfmError, msgspec.MsgspecError) as error:
+        LOG.warning("Event not decoded: event=%d error=%s", number, error)
+        return None
 
 
 def list_versions(session: orm.Session) -> Mapping[str, int]:

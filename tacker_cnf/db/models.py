@@ -562,6 +562,8 @@ class LifecycleEvent(Base):
     project_id: orm.Mapped[str] = orm.mapped_column(ProjectId)
     #: whether a delivery was made for each subscription that matches
     fanned_out: orm.Mapped[bool] = orm.mapped_column(sa.Boolean)
+    #: of a VNF package, or of a VNF instance; None: as added_at
+    is_of_package: orm.Mapped[bool | None] = orm.mapped_column(sa.Boolean)
     #: in seconds since 1970; None: an earlier release added it
     added_at: orm.Mapped[float | None] = orm.mapped_column(sa.Double)
 

@@ -108,6 +108,7 @@ def _add(
             announcement=happened,
             project_id=project_id,
             fanned_out=False,
+            is_of_package=happened.package is not None,
             added_at=epoch(),
         )
     )

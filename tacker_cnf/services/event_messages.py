@@ -1,5 +1,6 @@
 """Events as messages of a stream (WHATWG HTML, Server-sent events)."""
 
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple
 
@@ -8,7 +9,9 @@ import msgspec
 from tacker_cnf import errors
 from tacker_cnf.context import Owner, RequestContext
 from tacker_cnf.db.events import StoredEvent, StoredProgress
+from tacker_cnf.lcm.announcement import Announcement
 from tacker_cnf.notification.payload import Recipient, build_notification
+from tacker_cnf.services.event_position import EventPosition
 from tacker_cnf.sol import base
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.event import EventsMissed, OperationProgress
@@ -44,9 +47,9 @@ class Message(NamedTuple):
 
     type: str
     text: bytes
-    #: a later message of this key replaces this one
-    key: tuple[str, str]
     owner: Owner
+    #: of an event
+    number: int | None = None
     vnf_instance_id: str | None = None
     vnf_lcm_op_occ_id: str | None = None
     #: of a VNF package: other projects that may use it
@@ -79,13 +82,21 @@ def _matches(wanted: AbstractSet[str], actual: str | None) -> bool:
     return not wanted or actual in wanted
 
 
-def of_event(event: StoredEvent, position: int) -> Message:
-    """Return the message of an event.
-
-    :param position: the number after which a client that has read this
-        message continues
+def of_events(
+    found: Iterable[StoredEvent], position: EventPosition
+) -> Iterator[Message]:
+    """Return the messages of events that were read, and advance the position.
+    A client that has read a message continues after its position.
     """
-    announcement = event.announcement
+    for event in found:
+        position.add(event)
+        if event.announcement is not None:
+            yield _of_event(event, event.announcement, position.number)
+
+
+def _of_event(
+    event: StoredEvent, announcement: Announcement, position: int
+) -> Message:
     notification = build_notification(announcement, _RECIPIENT)
     values = msgspec.to_builtins(notification)
     del values["subscriptionId"], values["_links"]["subscription"]
@@ -94,8 +105,8 @@ def of_event(event: StoredEvent, position: int) -> Message:
     return Message(
         type=kind,
         text=_encode(kind, values, position),
-        key=("event", str(event.number)),
         owner=Owner(event.project_id, op_occ.user_id if op_occ else None),
+        number=event.number,
         vnf_instance_id=None if package else announcement.subject.id,
         vnf_lcm_op_occ_id=op_occ.id if op_occ else None,
         is_public=package is not None and package.is_public,
@@ -109,17 +120,20 @@ def of_progress(stored: StoredProgress) -> Message:
     return Message(
         type=PROGRESS,
         text=_encode(PROGRESS, progress),
-        key=(PROGRESS, progress.vnf_lcm_op_occ_id),
         owner=stored.owner,
         vnf_instance_id=progress.vnf_instance_id,
         vnf_lcm_op_occ_id=progress.vnf_lcm_op_occ_id,
     )
 
 
-def of_missed(last_event_id: int) -> bytes:
-    """Return the text of a message: events after a number were deleted."""
+def of_missed(last_event_id: int, position: int) -> bytes:
+    """Return the text of a message: the client has to read the resources
+    again, as not all events after its last one are sent.
+
+    :param position: the number after which it continues
+    """
     missed = EventsMissed(last_event_id=str(last_event_id))
-    return _encode(EventsMissed.__name__, missed)
+    return _encode(EventsMissed.__name__, missed, position)
 
 
 def _encode(

@@ -1,7 +1,8 @@
 """The stream of events of one client."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Final
@@ -10,22 +11,26 @@ from oslo_log import log
 
 from tacker_cnf.context import RequestContext
 from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.services.event_log import EventLog
 from tacker_cnf.services.event_messages import EventFilter, Message
 
 LOG = log.getLogger(__name__)
 
-#: the most bytes that wait for a client
-MAX_WAITING_BYTES: Final = 1024 * 1024
+#: bytes after which no further message is added to a chunk
+CHUNK_BYTES: Final = 64 * 1024
 #: milliseconds after which a client connects again
 RETRY_MS: Final = 1000
 
 
 class EventStream:
-    """The messages that wait for a client. One thread offers them, another
-    one, the server's, takes them.
+    """A position in the log of events. The server requests a chunk, which the
+    thread of the log hands over: nothing is stored for a client that does not
+    read, and its stream ends when the log has lost what it has not read.
 
     :param deadline: when the stream ends: the client connects again, with a
         new token if the former one has expired
+    :param request: called when a chunk is requested
+    :param position: after which it continues in the log
     """
 
     def __init__(
@@ -33,92 +38,105 @@ class EventStream:
         client: RequestContext,
         wanted: EventFilter,
         deadline: Deadline,
+        request: Callable[[], None],
+        position: int,
     ) -> None:
         self._client = client
         self._wanted = wanted
         self._deadline = deadline
+        self._request = request
+        self._position = position
+        self._progress_position = 0
         #: called when the stream is closed
         self.on_close: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
-        #: key of a message -> its text
-        self._waiting: dict[tuple[str, str], bytes] = {
-            ("retry", ""): f"retry: {RETRY_MS}\n\n".encode()
-        }
-        self._bytes = 0
         self._next: Future[bytes | None] | None = None
-        self._has_ended = False
-        #: keys of the events that it has read from the database itself
-        self._read: frozenset[tuple[str, str]] = frozenset()
+        self.has_ended = False
+        #: sent before what follows in the log
+        self._first = deque([f"retry: {RETRY_MS}\n\n".encode()])
+        #: the numbers of the events that are sent first
+        self._sent: frozenset[int | None] = frozenset()
 
     def begin(self, texts: Iterable[bytes], read: Iterable[Message]) -> None:
-        """Add the messages since the last connection of the client."""
-        with self._lock:
-            for number, text in enumerate(texts):
-                self._waiting["begin", str(number)] = text
-            for message in self._visible(read):
-                self._waiting[message.key] = message.text
-            self._read = frozenset(message.key for message in read)
+        """Set what is sent first.
 
-    def offer(self, messages: Iterable[Message]) -> None:
-        """Add messages, if the client wants and may read them. End the stream
-        if too many wait, or the time is over.
+        :param read: events that the log may have too
         """
-        visible = self._visible(messages)
+        messages = list(read)
+        self._first.extend(texts)
+        self._first.extend(m.text for m in messages if self._may_send(m))
+        self._sent = frozenset(message.number for message in messages)
+
+    def next(self) -> Future[bytes | None]:
+        """Return a future with the next chunk; None: the stream has ended."""
+        found = Future[bytes | None]()
         with self._lock:
-            for message in visible:
-                if message.key in self._read:
-                    continue
-                before = self._waiting.pop(message.key, b"")
-                self._waiting[message.key] = message.text
-                self._bytes += len(message.text) - len(before)
-            is_slow = self._bytes > MAX_WAITING_BYTES
-            if is_slow or self._deadline.passed:
-                self._has_ended = True
-            if is_slow:
-                self._waiting.clear()
-            self._hand_over()
-        if is_slow:
+            if self.has_ended:
+                found.set_result(None)
+                return found
+            self._next = found
+        self._request()
+        return found
+
+    def hand_over(self, events: EventLog) -> None:
+        """Hand over a chunk if one is requested, and there is something to
+        send; end the stream if its time is over, or the client is too slow.
+        """
+        if self._deadline.passed:
+            self.end()
+        elif not self._first and events.has_lost(self._position):
             LOG.info(
                 "Event stream ended, client too slow: project=%s",
                 self._client.project_id,
             )
+            self.end()
+        elif self._next is not None and (chunk := self._take(events)):
+            self._respond(chunk)
 
-    def _visible(self, messages: Iterable[Message]) -> list[Message]:
-        return [
-            message
-            for message in messages
-            if message.matches(self._wanted)
-            and message.is_visible_to(self._client)
-        ]
+    def _take(self, events: EventLog) -> bytes:
+        texts: list[bytes] = []
+        size = 0
+        for text in self._texts(events):
+            texts.append(text)
+            size += len(text)
+            if size >= CHUNK_BYTES:
+                break
+        return b"".join(texts)
 
-    def next(self) -> Future[bytes | None]:
-        """Return a future with the messages that wait, at once or later; None:
-        the stream has ended.
-        """
+    def _texts(self, events: EventLog) -> Iterator[bytes]:
+        """Return what is to be sent, and advance the positions."""
+        while self._first:
+            yield self._first.popleft()
+        for position, message in events.events_after(self._position):
+            self._position = position
+            if message.number not in self._sent and self._may_send(message):
+                yield message.text
+        for position, message in events.progress_after(
+            self._progress_position
+        ):
+            self._progress_position = position
+            if self._may_send(message):
+                yield message.text
+
+    def _may_send(self, message: Message) -> bool:
+        return message.matches(self._wanted) and message.is_visible_to(
+            self._client
+        )
+
+    def _respond(self, chunk: bytes | None) -> None:
         with self._lock:
-            self._next = found = Future[bytes | None]()
-            self._hand_over()
-            return found
+            requested, self._next = self._next, None
+        if requested is not None:
+            with suppress(InvalidStateError):  # the client has left
+                requested.set_result(chunk)
 
-    def _hand_over(self) -> None:
-        if self._next is None:
-            return
-        if self._waiting:
-            result = b"".join(self._waiting.values())
-        elif self._has_ended:
-            result = None
-        else:
-            return
-        with suppress(InvalidStateError):  # the client has left
-            self._next.set_result(result)
-        self._waiting.clear()
-        self._bytes = 0
-        self._next = None
+    def end(self) -> None:
+        """End the stream: the client connects again."""
+        with self._lock:
+            self.has_ended = True
+        self._respond(None)
 
     def close(self) -> None:
-        """End the stream."""
-        with self._lock:
-            self._has_ended = True
-            self._waiting.clear()
-            self._hand_over()
+        """End the stream, and release what it uses."""
+        self.end()
         self.on_close()

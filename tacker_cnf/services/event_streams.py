@@ -7,56 +7,34 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from oslo_log import log
+
 from tacker_cnf.context import RequestContext
 from tacker_cnf.db import events
-from tacker_cnf.db.events import StoredEvent
 from tacker_cnf.db.session import DATABASE_ERRORS, Session, Store
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.services import event_messages
-from tacker_cnf.services.event_messages import EventFilter, Message
+from tacker_cnf.services.event_log import EventLog
+from tacker_cnf.services.event_messages import EventFilter
+from tacker_cnf.services.event_position import EventPosition
 from tacker_cnf.services.event_stream import EventStream
 from tacker_cnf.services.slots import Slots
 
-#: seconds between two reads, unless this process has announced an event
+LOG = log.getLogger(__name__)
+
+#: seconds between two reads, and at least between them if this process has
+#: announced an event
 READ_INTERVAL_S: Final = 0.25
-#: seconds after which the event of a missing number is not expected any more:
-#: its transaction was rolled back
-GAP_TIMEOUT_S: Final = 10.0
+MIN_READ_INTERVAL_S: Final = 0.05
+#: seconds after an error of this service until it reads again
+RETRY_DELAY_S: Final = 5.0
 #: events that one statement reads
-MAX_EVENTS: Final = 500
+PAGE_SIZE: Final = 500
+#: the most events that are sent to a client that connects again
+MAX_BACKLOG: Final = 1000
 #: seconds after which a stream ends, so that the token is checked again
 MAX_STREAM_S: Final = 300.0
-
-
-class Position:
-    """How far the events were read. Their numbers do not become visible in
-    order: a transaction with a lower number may be committed later.
-    """
-
-    def __init__(self, number: int, clock: Clock = SYSTEM_CLOCK) -> None:
-        #: all events up to this one were read
-        self.number = number
-        self._clock = clock
-        #: later events that were read -> when they were added, on the
-        #: monotonic clock
-        self.seen: dict[int, float] = {}
-
-    def add(self, event: StoredEvent) -> None:
-        """Record that an event was read."""
-        self.seen[event.number] = self._clock.monotonic() - event.age
-        self.advance()
-
-    def advance(self) -> None:
-        """Advance over events that were read, and over missing ones that are
-        not expected any more.
-        """
-        expected_since = self._clock.monotonic() - GAP_TIMEOUT_S
-        for number, added_at in sorted(self.seen.items()):
-            if number > self.number + 1 and added_at > expected_since:
-                return
-            self.number = number
-            del self.seen[number]
 
 
 class EventStreams:
@@ -64,13 +42,19 @@ class EventStreams:
     only while there is a stream.
 
     :param slots: limits the number of streams
+    :param retention: seconds for which delivered events are kept
     """
 
     def __init__(
-        self, store: Store, slots: Slots, clock: Clock = SYSTEM_CLOCK
+        self,
+        store: Store,
+        slots: Slots,
+        retention: float,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._store = store
         self._slots = slots
+        self._retention = retention
         self._clock = clock
         self._streams: set[EventStream] = set()
         #: streams that are open or being opened
@@ -78,13 +62,14 @@ class EventStreams:
         self._lock = threading.Lock()
         self._start_lock = threading.Lock()
         self._has_thread = False
-        self._announced = threading.Event()
-        self._position = Position(0, clock)
+        #: wakes the thread
+        self._wake = threading.Event()
+        self._is_announced = False
+        self._log = EventLog()
+        self._position = EventPosition(0, clock)
         #: active operation -> version of its timeline
         self._versions: Mapping[str, int] = {}
-        #: active operation -> message of its progress
-        self._progress: dict[str, Message] = {}
-        store.listeners.append(self._announced.set)
+        store.listeners.append(self._announce)
 
     def open(
         self,
@@ -102,29 +87,51 @@ class EventStreams:
             on_close.enter_context(self._slots.take(client.owner.project_id))
             on_close.enter_context(self._reading())
             stream = EventStream(
-                client, wanted, Deadline.within(MAX_STREAM_S, self._clock)
+                client,
+                wanted,
+                Deadline.within(MAX_STREAM_S, self._clock),
+                self._wake.set,
+                # before the database is read, so that no event is missed
+                self._log.newest,
             )
             if last_event_id is not None:
-                self._begin(stream, last_event_id)
+                self._begin(stream, client, last_event_id)
+            on_close.callback(self._remove, stream)
             with self._lock:
                 self._streams.add(stream)
-                stream.offer(self._progress.values())
-            on_close.callback(self._remove, stream)
             stream.on_close = on_close.pop_all().close
         return stream
 
-    def _begin(self, stream: EventStream, last_event_id: int) -> None:
-        """Add the events after the last one that the client has read."""
+    def _begin(
+        self, stream: EventStream, client: RequestContext, last_event_id: int
+    ) -> None:
+        """Read the events after the last one that the client has read."""
+        project_id = None if client.all_projects else client.owner.project_id
         with self._store.reader() as session:
-            has_missed = events.has_missed(session, last_event_id)
-            position = Position(last_event_id, self._clock)
-            read = _read(session, position)
-        missed = [event_messages.of_missed(last_event_id)]
-        stream.begin(missed if has_missed else [], read)
+            newest = events.newest(session)
+            has_missed = events.has_missed(
+                session, last_event_id, self._retention
+            )
+            found = events.list_new(
+                session,
+                last_event_id,
+                limit=MAX_BACKLOG + 1,
+                project_id=project_id,
+            )
+        if has_missed or len(found) > MAX_BACKLOG:
+            missed = event_messages.of_missed(last_event_id, newest)
+            stream.begin([missed], ())
+            return
+        position = EventPosition(last_event_id, self._clock)
+        stream.begin((), event_messages.of_events(found, position))
 
     def _remove(self, stream: EventStream) -> None:
         with self._lock:
             self._streams.discard(stream)
+
+    def _announce(self) -> None:
+        self._is_announced = True
+        self._wake.set()
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
@@ -142,58 +149,81 @@ class EventStreams:
 
     def _start(self) -> None:
         newest = self._store.read(None, events.newest)
-        self._position = Position(newest, self._clock)
-        self._versions, self._progress = {}, {}
+        self._position = EventPosition(newest, self._clock)
+        self._log, self._versions = EventLog(), {}
         self._has_thread = True
         threading.Thread(
             target=self._run, daemon=True, name="event-streams"
         ).start()
-
-    def _run(self) -> None:
-        while self._is_used():
-            with contextlib.suppress(*DATABASE_ERRORS):  # it reads again
-                self._poll()
-            self._announced.wait(READ_INTERVAL_S)
-            self._announced.clear()
 
     def _is_used(self) -> bool:
         with self._start_lock, self._lock:
             self._has_thread = self._users > 0
             return self._has_thread
 
-    def _poll(self) -> None:
-        """Read what is new, and offer it to all streams."""
+    def _run(self) -> None:
+        now = self._clock.monotonic
+        earliest = latest = now()
+        while self._is_used():
+            if now() >= (earliest if self._is_announced else latest):
+                self._is_announced = False
+                pause = READ_INTERVAL_S if self._try_read() else RETRY_DELAY_S
+                earliest, latest = now() + MIN_READ_INTERVAL_S, now() + pause
+            self._hand_over()
+            next_read = earliest if self._is_announced else latest
+            self._clock.wait(self._wake, max(0.0, next_read - now()))
+            self._wake.clear()
+
+    def _try_read(self) -> bool:
+        """Read what is new; return whether that is possible."""
+        try:
+            self._read()
+        except DATABASE_ERRORS:
+            pass  # the store has logged it
+        except Exception:
+            LOG.exception("Events not read, retrying")
+            return False
+        return True
+
+    def _read(self) -> None:
+        """Read what is new."""
         self._position.advance()
         with self._store.reader() as session:
-            messages = _read(session, self._position)
+            self._read_events(session)
             versions = events.list_versions(session)
             changed = versions.items() ^ self._versions.items()
             stored = events.list_progress(session, {key for key, _ in changed})
-        progress = {
-            message.key[1]: message
-            for message in map(event_messages.of_progress, stored)
-        }
+        for progress in stored:
+            message = event_messages.of_progress(progress)
+            op_occ_id = progress.progress.vnf_lcm_op_occ_id
+            if op_occ_id in versions:
+                self._log.set_progress(op_occ_id, message)
+            else:  # it has ended
+                self._log.remove_progress(op_occ_id)
+                self._log.add(message)
+        for op_occ_id in self._versions.keys() - versions.keys():
+            self._log.remove_progress(op_occ_id)  # it may be deleted
+        self._versions = versions
+
+    def _read_events(self, session: Session) -> None:
+        position = self._position
+        while True:
+            found = events.list_new(
+                session, position.number, position.seen, limit=PAGE_SIZE
+            )
+            for message in event_messages.of_events(found, position):
+                self._log.add(message)
+            if len(found) < PAGE_SIZE:
+                return
+
+    def _hand_over(self) -> None:
         with self._lock:
-            self._versions = versions
-            self._progress = {
-                op_occ_id: message
-                for op_occ_id, message in (self._progress | progress).items()
-                if op_occ_id in versions
-            }
             streams = list(self._streams)
         for stream in streams:
-            stream.offer([*messages, *progress.values()])
-
-
-def _read(session: Session, position: Position) -> list[Message]:
-    """Read the events after a position, and advance it."""
-    messages = []
-    while True:
-        found = events.list_new(
-            session, position.number, position.seen, MAX_EVENTS
-        )
-        for event in found:
-            position.add(event)
-            messages.append(event_messages.of_event(event, position.number))
-        if len(found) < MAX_EVENTS:
-            return messages
+            try:
+                stream.hand_over(self._log)
+            except Exception:
+                LOG.exception("Event stream ended")
+                stream.end()
+            if stream.has_ended:
+                stream.on_close()

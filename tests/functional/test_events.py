@@ -12,7 +12,7 @@ from tacker_cnf.db import deliveries, events, op_occs, outbox
 from tacker_cnf.db.models import LifecycleEvent, VnfLcmOpOcc
 from tacker_cnf.db.session import DATABASE_ERRORS
 from tacker_cnf.http_server import application
-from tacker_cnf.services import event_stream, event_streams
+from tacker_cnf.services import event_position, event_streams
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tests.factories import NOW, a_stored_instance, an_instance, an_op_occ
 from tests.fixtures import waiting
@@ -226,7 +226,7 @@ class TestStream(EventsCase):
         client = self.client()
         failed = threading.Event()
 
-        def fail(*_: Any) -> Any:
+        def fail(*_: Any, **__: Any) -> Any:
             failed.set()
             raise DATABASE_ERRORS[0]
 
@@ -251,27 +251,44 @@ class TestStream(EventsCase):
 
     def test_a_stream_ends_after_some_time(self) -> None:
         name = f"{event_streams.__name__}.MAX_STREAM_S"
-        self.useFixture(fixtures.MonkeyPatch(name, 0.0))
+        self.useFixture(fixtures.MonkeyPatch(name, 0.5))
         self.assertIsNone(self.client().next())
 
-    def test_a_client_that_does_not_read_is_dropped(self) -> None:
-        name = f"{event_stream.__name__}.MAX_WAITING_BYTES"
-        self.useFixture(fixtures.MonkeyPatch(name, 500))
+    def test_an_error_does_not_end_the_streams(self) -> None:
         client = self.client()
-        with self.store.writer() as session:
-            for number in range(10):
-                outbox.announce_creation(
-                    session, an_instance(id=str(number)), NOW
+        failed = threading.Event()
+
+        def fail(*_: Any) -> Any:
+            failed.set()
+            raise ValueError("a defect")
+
+        name = f"{event_streams.__name__}.RETRY_DELAY_S"
+        self.useFixture(fixtures.MonkeyPatch(name, 0.05))
+        name = f"{events.__name__}.list_versions"
+        with fixtures.MonkeyPatch(name, fail):
+            self.announce("a")
+            self.assertTrue(failed.wait(120))
+        self.announce("b")
+        found = [client.until(CREATION).data["vnfInstanceId"] for _ in "ab"]
+        self.assertEqual(["a", "b"], found)
+
+    def test_an_event_that_cannot_be_decoded_is_skipped(self) -> None:
+        client = self.client()
+        with self.store.engine.begin() as connection:
+            connection.execute(
+                sa.text(
+                    "INSERT INTO lifecycle_events (announcement, project_id,"
+                    " fanned_out) VALUES ('of another key', 'x', 1)"
                 )
-        received = 0
-        while client.next():
-            received += 1
-        self.assertLess(received, 10)
+            )
+        number = self.announce("a")
+        event = client.until(CREATION)
+        self.assertEqual(str(number), event.id)
 
     def test_another_server_sends_it_too(self) -> None:
         """It has no STREAM, and uses a thread."""
         name = f"{event_streams.__name__}.MAX_STREAM_S"
-        self.useFixture(fixtures.MonkeyPatch(name, 0.0))
+        self.useFixture(fixtures.MonkeyPatch(name, 0.5))
         response = self.vnfm.call("GET", "/events")
         self.assertIn(b"retry: 1000\n\n", response.content)
 
@@ -316,15 +333,49 @@ class TestResumption(EventsCase):
         with self.store.writer() as session:
             deliveries.fan_out(session, [1, 2, 3], [])
             deliveries.delete_old_events(session, -1.0)
+        client = self.client(Last_Event_ID="1")
+        event = client.next()
+        assert event is not None
+        self.assertEqual(
+            Event("EventsMissed", {"lastEventId": "1"}, "3"), event
+        )
+        # the newest event is kept, so that this one has missed nothing
+        client = self.client(Last_Event_ID="3")
+        self.announce("d")
+        self.assertEqual(["d"], self.ids(client, 1))
+
+    def test_too_many_events_are_reported_as_missed(self) -> None:
+        name = f"{event_streams.__name__}.MAX_BACKLOG"
+        self.useFixture(fixtures.MonkeyPatch(name, 2))
+        for name in ("a", "b", "c", "d"):
+            self.announce(name)
+        client = self.client(Last_Event_ID="2")
+        self.assertEqual(["c", "d"], self.ids(client, 2))
         event = self.client(Last_Event_ID="1").next()
         assert event is not None
-        self.assertEqual("EventsMissed", event.type)
-        self.assertEqual({"lastEventId": "1"}, event.data)
-        # the newest event is kept, so that these have missed nothing
-        for last in ("2", "3"):
-            client = self.client(Last_Event_ID=last)
-            self.announce("d")
-            self.assertEqual(CREATION, client.until(CREATION).type)
+        self.assertEqual(("EventsMissed", "4"), (event.type, event.id))
+
+    def test_an_event_that_is_added_while_a_stream_begins(self) -> None:
+        """The thread reads it before the stream follows the log."""
+        self.client()
+        self.announce("a")
+        original = events.list_new
+        may_add = True
+
+        def list_new(*args: Any, **options: Any) -> Any:
+            nonlocal may_add
+            found = original(*args, **options)
+            if may_add and threading.current_thread().name != THREAD:
+                may_add = False
+                other = self.client()
+                self.announce("b")
+                other.until(CREATION)
+            return found
+
+        name = f"{events.__name__}.list_new"
+        with fixtures.MonkeyPatch(name, list_new):
+            client = self.client(Last_Event_ID="0")
+        self.assertEqual(["a", "b"], self.ids(client, 2))
 
     def test_an_event_that_is_committed_late_is_not_lost(self) -> None:
         """Its number is lower than that of an event that was sent before."""
@@ -340,7 +391,7 @@ class TestResumption(EventsCase):
         self.assertEqual(["b", "late"], self.ids(resumed, 2))
 
     def test_an_event_that_was_rolled_back_is_not_awaited(self) -> None:
-        name = f"{event_streams.__name__}.GAP_TIMEOUT_S"
+        name = f"{event_position.__name__}.GAP_TIMEOUT_S"
         self.useFixture(fixtures.MonkeyPatch(name, 0.0))
         client = self.client()
         first = self.announce("a")

@@ -27,3 +27,4 @@ def upgrade() -> None:
         ),
     )
     op.add_column("lifecycle_events", sa.Column("added_at", sa.Double()))
+    op.add_column("lifecycle_events", sa.Column("is_of_package", sa.Boolean()))
