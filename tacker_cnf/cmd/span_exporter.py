@@ -1,7 +1,7 @@
 """Export of spans to a collector of OpenTelemetry."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from opentelemetry import trace
@@ -20,6 +20,7 @@ from opentelemetry.trace import (
     NonRecordingSpan,
     SpanContext,
     SpanKind,
+    StatusCode,
     TraceFlags,
 )
 from oslo_config import cfg
@@ -51,16 +52,29 @@ class SpanExporter:
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("tacker_cnf", VERSION)
 
+    @contextlib.contextmanager
     def span(
         self, name: str, trace_id: int, attributes: Mapping[str, Value]
-    ) -> contextlib.AbstractContextManager[Any]:
-        """Begin a span (tracing.Tracer)."""
+    ) -> Iterator[Any]:
+        """Record a block (tracing.Tracer)."""
         context = None
         if not trace.get_current_span().get_span_context().is_valid:
             context = self._context_of(name, trace_id)
-        return self._tracer.start_as_current_span(
-            name, context, SpanKind.INTERNAL, dict(attributes)
-        )
+        with self._tracer.start_as_current_span(
+            name,
+            context,
+            SpanKind.INTERNAL,
+            dict(attributes),
+            # texts of errors may have secrets
+            record_exception=False,
+            set_status_on_exception=False,
+        ) as recorded:
+            try:
+                yield recorded
+            except Exception as error:
+                recorded.set_attribute("error.type", type(error).__name__)
+                recorded.set_status(StatusCode.ERROR)
+                raise
 
     def _context_of(self, name: str, trace_id: int) -> Any:
         """Return the context of a trace, as if its first span were remote."""

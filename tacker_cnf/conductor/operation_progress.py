@@ -2,19 +2,19 @@
 
 import datetime
 import threading
-from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 from oslo_log import log
 
+from tacker_cnf.conductor import step_resources
+from tacker_cnf.conductor.step_resources import MAX_RESOURCES, StepResources
 from tacker_cnf.drivers.progress import MAX_LINE_CHARS, ResourceProgress
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.sol.timeline import (
     ResourceStatus,
     StepOutcome,
-    TimelineResource,
     TimelineStep,
 )
 
@@ -22,9 +22,6 @@ LOG = log.getLogger(__name__)
 
 #: the most steps that a timeline keeps, the latest ones
 MAX_STEPS: Final = 40
-#: the most resources that a step keeps, and that a timeline keeps of steps
-#: that have ended, the latest ones
-MAX_RESOURCES: Final = 200
 #: seconds between two lines in the log with the progress of an operation
 LOG_INTERVAL_S: Final = 10.0
 
@@ -59,10 +56,9 @@ class OperationProgress:
         self._attempt = 1
         self._ended: Timeline = ()
         self._step: TimelineStep | None = None
-        self._resources: dict[tuple[str, str, str], TimelineResource] = {}
-        self._done: set[tuple[str, str, str]] = set()
-        #: kind -> number of resources that the step changes at least
-        self._expected: dict[str, int] = {}
+        #: whether its end is being recorded, so that it is not published
+        self._is_ending = False
+        self._resources = StepResources()
 
     def resume(self, timeline: Timeline) -> None:
         """Continue the timeline of earlier attempts; a step that has not
@@ -81,7 +77,7 @@ class OperationProgress:
             self._step = TimelineStep(
                 step=name, attempt=self._attempt, start_time=self._now()
             )
-            self._resources, self._done, self._expected = {}, set(), {}
+            self._resources, self._is_ending = StepResources(), False
             self._number += 1
         self._next_log = Deadline.within(LOG_INTERVAL_S, self._clock)
 
@@ -102,43 +98,36 @@ class OperationProgress:
             )
             self._next_log = Deadline.within(LOG_INTERVAL_S, self._clock)
 
-    def expect(self, kind: str, count: int) -> None:
+    def expect(self, kind: str, count: int, scope: str = "") -> None:
         """Record how many resources of a kind the step changes at least."""
         with self._lock:
-            self._expected[kind] = max(count, self._expected.get(kind, 0))
+            self._resources.expect(kind, count, scope)
             self._number += 1
 
     def report_resource(self, resource: ResourceProgress) -> None:
         """Record what the step does to a resource at the moment."""
-        now = self._now()
-        is_done = resource.status == ResourceStatus.DONE
         with self._lock:
-            known = self._resources.get(resource.key)
-            self._resources[resource.key] = TimelineResource(
-                kind=resource.kind,
-                name=resource.name,
-                status=resource.status,
-                message=resource.message,
-                vdu_id=resource.vdu_id,
-                vnfc_id=resource.vnfc_id,
-                start_time=known.start_time if known else now,
-                end_time=None
-                if resource.status == ResourceStatus.IN_PROGRESS
-                else now,
-            )
-            (self._done.add if is_done else self._done.discard)(resource.key)
+            self._resources.report(resource, self._now())
             self._number += 1
 
-    def end_step(self, outcome: StepOutcome) -> Timeline:
-        """Record that the step has ended; return the timeline."""
+    def ended(self, outcome: StepOutcome) -> Timeline:
+        """Return the timeline as it is when the step has ended, and publish no
+        more of the step: its end is being recorded.
+        """
         with self._lock:
-            if self._step is not None:
-                step = self._end(self._current(self._step), outcome)
-                self._ended = _bounded((*self._ended, step))
-                self._step = None
-                self._number += 1
-            self._published = self._number
-            return self._ended
+            self._is_ending = True
+            if self._step is None:
+                return self._ended
+            step = self._end(self._current(self._step), outcome)
+            return _bounded((*self._ended, step))
+
+    def end_step(self, timeline: Timeline) -> None:
+        """Record that the step has ended.
+
+        :param timeline: which was recorded
+        """
+        with self._lock:
+            self._ended, self._step = timeline, None
 
     @property
     def line(self) -> str | None:
@@ -148,8 +137,10 @@ class OperationProgress:
     def unpublished(self) -> Snapshot | None:
         """Return the progress of the step that runs; None: it is published."""
         with self._lock:
-            if self._step is None or self._published == self._number:
+            is_running = self._step is not None and not self._is_ending
+            if not is_running or self._published == self._number:
                 return None
+            assert self._step
             step = self._current(self._step)
             timeline = (*self._ended, step)[-MAX_STEPS:]
             return Snapshot(self._number, _line(step), timeline)
@@ -160,14 +151,13 @@ class OperationProgress:
             self._published = max(self._published, snapshot.number)
 
     def _current(self, step: TimelineStep) -> TimelineStep:
-        """Return a step with its resources, the latest ones."""
-        resources = self._resources
-        total = _total(self._expected, [key[0] for key in resources])
+        """Return a step with its resources."""
+        total = self._resources.total
         return msgspec.structs.replace(
             step,
-            done=len(self._done) if total else None,
+            done=self._resources.done if total else None,
             total=total or None,
-            resources=tuple(resources.values())[-MAX_RESOURCES:],
+            resources=self._resources.shown(),
         )
 
     def _end(self, step: TimelineStep, outcome: StepOutcome) -> TimelineStep:
@@ -205,14 +195,7 @@ def _bounded(timeline: Timeline) -> Timeline:
     steps: list[TimelineStep] = []
     left = MAX_RESOURCES
     for step in reversed(timeline[-MAX_STEPS:]):
-        kept = step.resources[-left:] if left else ()
+        kept = step_resources.select(step.resources, left)
         left -= len(kept)
         steps.insert(0, msgspec.structs.replace(step, resources=kept))
     return tuple(steps)
-
-
-def _total(expected: Mapping[str, int], kinds: Sequence[str]) -> int:
-    return sum(
-        max(expected.get(kind, 0), kinds.count(kind))
-        for kind in {*expected, *kinds}
-    )

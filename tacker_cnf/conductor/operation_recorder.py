@@ -79,7 +79,7 @@ class OperationRecorder:
             result = msgspec.structs.replace(
                 result,
                 progress=last_progress if has_failed else None,
-                timeline=self._claim.progress.end_step(
+                timeline=self._claim.progress.ended(
                     StepOutcome.FAILED if has_failed else StepOutcome.COMPLETED
                 ),
             )
@@ -90,14 +90,20 @@ class OperationRecorder:
             )
             self.fail(errors.problem_details(error))
             return False
-        return self._claim.persist(lambda: self.record(event, result))
+        continues = self._claim.persist(lambda: self.record(event, result))
+        self._claim.progress.end_step(result.timeline or ())
+        return continues
 
     def fail(self, problem: ProblemDetails) -> None:
         """Record that the operation failed before its next step.
 
         :raises LeaseLost: another conductor may have claimed the operation
         """
-        result = Result(step=self._claimed_op.step, error=problem)
+        result = Result(
+            step=self._claimed_op.step,
+            error=problem,
+            timeline=self._claim.progress.ended(StepOutcome.FAILED) or None,
+        )
         self._claim.persist(lambda: self.record(Event.FAIL, result))
 
     def record(self, event: Event, result: Result) -> bool:

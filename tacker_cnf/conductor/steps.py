@@ -238,7 +238,7 @@ class Steps:
         shown = self._shown_plan(run, plan)
         self._recorder.save_plan(shown, plan.metadata)
         for kind, count in _count_changes(plan).items():
-            self._context.expect(kind, count)
+            self._context.expect(kind, count, "")
         result = run.vims.driver.execute(plan, self._context)
         return msgspec.structs.replace(
             run, result=result, plan=plan_outcome.completed(shown)

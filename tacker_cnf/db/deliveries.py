@@ -147,22 +147,31 @@ def record_delivered(
         )
 
 
-def delete_old_events(session: orm.Session, retention: float) -> None:
-    """Delete the events that have no deliveries and are old. The newest event
+def delete_old_events(
+    session: orm.Session, retention: float, limit: int
+) -> int:
+    """Delete events that have no deliveries and are old, the oldest ones;
+    return their number. The newest event
     is kept: it shows a client whether it has missed some.
 
     :param retention: seconds for which an event is kept
+    :param limit: the most events to delete
     """
     newest = session.scalar(sa.select(sa.func.max(Event.id)))
     pending = sa.select(Row.event_id).where(Row.event_id == Event.id)
-    session.connection().execute(
-        sa.delete(Event).where(
+    ids = session.scalars(
+        sa.select(Event.id)
+        .where(
             Event.fanned_out.is_(True),
             sa.func.coalesce(Event.added_at, 0.0) < epoch() - retention,
             Event.id != newest,
             ~pending.exists(),
         )
-    )
+        .order_by(Event.id)
+        .limit(limit)
+    ).all()
+    session.connection().execute(sa.delete(Event).where(Event.id.in_(ids)))
+    return len(ids)
 
 
 def record_failed(

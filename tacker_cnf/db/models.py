@@ -395,7 +395,7 @@ class VnfLcmOpOcc(Owned, Base):
     progress: orm.Mapped[str | None] = orm.mapped_column(Name)
     #: its steps so far; NULL: none has run
     timeline: orm.Mapped[tuple[TimelineStep, ...] | None] = orm.mapped_column(
-        SolJson(tuple[TimelineStep, ...])
+        SecretJson(tuple[TimelineStep, ...])
     )
     #: differs after each change of the timeline
     timeline_version: orm.Mapped[int] = orm.mapped_column(

@@ -79,6 +79,7 @@ _FORGOTTEN: Final[Mapping[str, Any]] = {
     "checkpoint": {},
     "script_changes": None,
     "script_log": None,
+    "timeline": None,
 }
 
 

@@ -142,8 +142,9 @@ class TaskContext:
     report_progress: Callable[[str], None] = lambda _: None
     #: reports what the task does to a resource at the moment
     report_resource: Callable[[ResourceProgress], None] = lambda _: None
-    #: reports a kind, and how many resources of it the task changes at least
-    expect: Callable[[str, int], None] = lambda *_: None
+    #: reports a kind, how many resources of it the task changes at least, and
+    #: the scope of their names
+    expect: Callable[[str, int, str], None] = lambda *_: None
     #: saves the output of the package's scripts
     save_log: Callable[[str], None] = lambda _: None
     #: the checkpoint of an earlier attempt of this operation, as JSON values

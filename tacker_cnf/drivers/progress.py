@@ -39,19 +39,23 @@ class Progress:
     """Reports each line, and each state of a resource, that differs from the
     previous one.
 
-    :param expect: called with a kind, and how many resources of it the task
-        changes at least
+    :param expect: called with a kind, how many resources of it the task
+        changes at least, and the scope
+    :param scope: of the resources, if there are others with the same names:
+        the key of their VIM
     """
 
     def __init__(
         self,
         report: Callable[[str], None] = lambda _: None,
         report_resource: Callable[[ResourceProgress], None] = lambda _: None,
-        expect: Callable[[str, int], None] = lambda *_: None,
+        expect: Callable[[str, int, str], None] = lambda *_: None,
+        scope: str = "",
     ) -> None:
         self._report = report
         self._report_resource = report_resource
-        self.expect = expect
+        self._expect = expect
+        self._scope = scope
         self._last = ""
         self._resources: dict[tuple[str, str, str], ResourceProgress] = {}
 
@@ -59,17 +63,24 @@ class Progress:
         """Report the present state of the task."""
         if line != self._last:
             self._last = line
-            self._report(
-                line
-                if len(line) <= MAX_LINE_CHARS
-                else f"{line[: MAX_LINE_CHARS - 3]}..."
-            )
+            self._report(_cut(line))
+
+    def expect(self, kind: str, count: int) -> None:
+        """Report how many resources of a kind the task changes at least."""
+        self._expect(kind, count, self._scope)
 
     def resource(self, resource: ResourceProgress) -> None:
         """Report the present state of a resource."""
         if self._resources.get(resource.key) != resource:
             self._resources[resource.key] = resource
-            self._report_resource(resource)
+            self._report_resource(
+                msgspec.structs.replace(
+                    resource,
+                    name=_cut(resource.name),
+                    id=f"{self._scope}{resource.id}",
+                    message=resource.message and _cut(resource.message),
+                )
+            )
 
     def deleted(self, kind: str, present: Container[str]) -> None:
         """Report the resources of a kind that no longer exist, of those that
@@ -77,7 +88,7 @@ class Progress:
 
         :param present: the ids of all that exist
         """
-        for resource in list(self._resources.values()):
+        for key, resource in list(self._resources.items()):
             is_known = resource.id and resource.kind == kind
             if is_known and resource.id not in present:
                 self.resource(
@@ -85,3 +96,10 @@ class Progress:
                         resource, status=ResourceStatus.DONE, message=DELETED
                     )
                 )
+                del self._resources[key]
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MAX_LINE_CHARS:
+        return text
+    return f"{text[: MAX_LINE_CHARS - 3]}..."

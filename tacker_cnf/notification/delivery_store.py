@@ -17,6 +17,8 @@ from tacker_cnf.notification import subscription_filter
 
 #: events that are distributed in one transaction
 FAN_OUT_BATCH_SIZE: int = 100
+#: events that are deleted in one transaction
+DELETE_BATCH_SIZE: int = 500
 
 
 class NewDeliveries(msgspec.Struct, frozen=True):
@@ -79,9 +81,16 @@ class DeliveryStore:
 
     def delete_old_events(self) -> None:
         """Delete the events that are not needed any more."""
-        self._store.write(
-            None, deliveries.delete_old_events, self._event_retention
-        )
+        while (
+            self._store.write(
+                None,
+                deliveries.delete_old_events,
+                self._event_retention,
+                DELETE_BATCH_SIZE,
+            )
+            == DELETE_BATCH_SIZE
+        ):
+            pass
 
     def list_pending(
         self, subscription_id: str, after: int, limit: int

@@ -29,6 +29,9 @@ class TimelineResource(SolType):
     kind: str
     #: its name, or its id if it has none
     name: str
+    #: differs from that of another resource of this kind and name: the uid of
+    #: an object, the stack of a resource of Heat
+    id: str = ""
     status: ResourceStatus
     #: what the VIM reports of it
     message: str | None = None

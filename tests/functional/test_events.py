@@ -323,7 +323,7 @@ class TestResumption(EventsCase):
         with self.store.writer() as session:
             found = deliveries.new_events(session, 10)
             deliveries.fan_out(session, [number for number, *_ in found], [])
-            deliveries.delete_old_events(session, 3600.0)
+            deliveries.delete_old_events(session, 3600.0, 10)
         client = self.client(Last_Event_ID="0")
         self.assertEqual(["a", "b"], self.ids(client, 2))
 
@@ -332,7 +332,7 @@ class TestResumption(EventsCase):
             self.announce(name)
         with self.store.writer() as session:
             deliveries.fan_out(session, [1, 2, 3], [])
-            deliveries.delete_old_events(session, -1.0)
+            deliveries.delete_old_events(session, -1.0, 10)
         client = self.client(Last_Event_ID="1")
         event = client.next()
         assert event is not None

@@ -10,6 +10,7 @@ import testtools
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
 )
+from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
 from tacker_cnf import conf as configuration
 from tacker_cnf import context, errors, tracing
@@ -98,6 +99,22 @@ class TestTrace(testtools.TestCase):
         )
         self.assertEqual(f"req-{trace_id}", op_occ["requestId"])
         self.assertIn("SCALE", [span.name for span in spans])
+
+    def test_a_failed_step_has_the_type_of_the_error(self) -> None:
+        """Its text may have secrets."""
+        collector = self.useFixture(Collector(1.0))
+        context.enter_request(f"req-{uuid.uuid4()}")
+
+        def fail() -> None:
+            with tracing.span("INFRA"):
+                raise errors.InfraError("the password is secret-text")
+
+        self.assertRaises(errors.InfraError, fail)
+        (span,) = collector.spans()
+        self.assertNotIn("secret-text", str(span))
+        values = {a.key: a.value.string_value for a in span.attributes}
+        self.assertEqual({"error.type": "InfraError"}, values)
+        self.assertEqual(Status.STATUS_CODE_ERROR, span.status.code)
 
     def test_a_request_that_is_not_sampled_has_no_spans(self) -> None:
         _, spans = self.scale(0.0)

@@ -107,7 +107,10 @@ def connect_clusters(
             RetryPolicy.of_options(options, deadline, context.cancel_token),
         )
         progress = Progress(
-            context.report_progress, context.report_resource, context.expect
+            context.report_progress,
+            context.report_resource,
+            context.expect,
+            scope=f"{key}/" if len(vim_connections) > 1 else "",
         )
         waiter = ObjectWaiter(
             cluster,

@@ -5,15 +5,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tacker_cnf.drivers.openstack import api_errors
+from tacker_cnf import errors
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
 from tacker_cnf.drivers.progress import DELETED, Progress, ResourceProgress
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.clock import Clock
 from tacker_cnf.sol.timeline import ResourceStatus
 
-#: seconds between two reads of the resources
+#: seconds between two reads of the resources, at least
 READ_INTERVAL_S: Final = 2.0
+#: the pause after a read, as a multiple of its duration
+READ_SHARE: Final = 10.0
 SERVER: Final = "OS::Nova::Server"
 
 #: what identifies a resource: its stack and its name
@@ -38,12 +40,15 @@ class StackProgress:
 
     def report(self, stack: Stack) -> None:
         """Report the resources as they are now, but not too often."""
-        if self._next_read.passed:
-            with contextlib.suppress(api_errors.NotFound):  # just deleted
-                self._report(self._read(stack))
-            self._next_read = Deadline.within(
-                READ_INTERVAL_S, self._next_read.clock
-            )
+        if not self._next_read.passed:
+            return
+        clock = self._next_read.clock
+        started = clock.monotonic()
+        # the operation does not depend on it
+        with contextlib.suppress(errors.InfraError):
+            self._report(self._read(stack))
+        pause = READ_SHARE * (clock.monotonic() - started)
+        self._next_read = Deadline.within(max(READ_INTERVAL_S, pause), clock)
 
     def _report(self, tree: Tree) -> None:
         found = {

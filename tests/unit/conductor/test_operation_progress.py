@@ -3,7 +3,7 @@
 import msgspec
 import testtools
 
-from tacker_cnf.conductor import operation_progress
+from tacker_cnf.conductor import operation_progress, step_resources
 from tacker_cnf.conductor.operation_progress import OperationProgress
 from tacker_cnf.drivers.progress import MAX_LINE_CHARS, ResourceProgress
 from tacker_cnf.sol.timeline import ResourceStatus as Status
@@ -15,6 +15,15 @@ def a_resource(
     name: str, status: Status = Status.IN_PROGRESS, kind: str = "Pod"
 ) -> ResourceProgress:
     return ResourceProgress(kind=kind, name=name, status=status)
+
+
+def end_step(
+    progress: OperationProgress, outcome: StepOutcome
+) -> tuple[TimelineStep, ...]:
+    """End a step, as after its result was recorded."""
+    timeline = progress.ended(outcome)
+    progress.end_step(timeline)
+    return timeline
 
 
 class ProgressTest(testtools.TestCase):
@@ -48,9 +57,22 @@ class TestPublication(ProgressTest):
     def test_a_step_that_has_ended_is_not_published(self) -> None:
         """Its end is recorded with its result."""
         self.progress.enter_step("INFRA")
-        self.progress.end_step(StepOutcome.COMPLETED)
+        end_step(self.progress, StepOutcome.COMPLETED)
         self.assertIsNone(self.progress.unpublished())
         self.assertIsNone(self.progress.line)
+
+    def test_a_step_whose_end_is_being_recorded_is_not_published(self) -> None:
+        self.progress.enter_step("INFRA")
+        self.progress.report("1 of 2")
+        self.progress.ended(StepOutcome.COMPLETED)
+        self.assertIsNone(self.progress.unpublished())
+        # the end cannot be recorded: the step fails
+        (step,) = end_step(self.progress, StepOutcome.FAILED)
+        self.assertEqual(
+            (StepOutcome.FAILED, "1 of 2"), (step.outcome, step.message)
+        )
+        self.progress.enter_step("RESTORE")
+        self.assertIsNotNone(self.progress.unpublished())
 
     def test_the_line_is_cut(self) -> None:
         self.progress.enter_step("END")
@@ -65,7 +87,7 @@ class TestSteps(ProgressTest):
         self.progress.enter_step("INFRA")
         self.progress.report("1 of 2")
         self.clock.advance(2.0005)
-        (step,) = self.progress.end_step(StepOutcome.FAILED)
+        (step,) = end_step(self.progress, StepOutcome.FAILED)
         self.assertEqual(
             TimelineStep(
                 step="INFRA",
@@ -80,13 +102,13 @@ class TestSteps(ProgressTest):
 
     def test_each_attempt_continues_the_timeline(self) -> None:
         self.progress.enter_step("GRANT")
-        self.progress.end_step(StepOutcome.COMPLETED)
+        end_step(self.progress, StepOutcome.COMPLETED)
         self.progress.enter_step("INFRA")
-        timeline = self.progress.end_step(StepOutcome.FAILED)
+        timeline = end_step(self.progress, StepOutcome.FAILED)
         retry = OperationProgress("an-op-occ", self.clock)
         retry.resume(timeline)
         retry.enter_step("INFRA")
-        timeline = retry.end_step(StepOutcome.COMPLETED)
+        timeline = end_step(retry, StepOutcome.COMPLETED)
         self.assertEqual(
             [("GRANT", 1), ("INFRA", 1), ("INFRA", 2)],
             [(step.step, step.attempt) for step in timeline],
@@ -99,7 +121,7 @@ class TestSteps(ProgressTest):
         self.clock.advance(60)
         other = OperationProgress("an-op-occ", self.clock)
         other.resume((step,))
-        (interrupted,) = other.end_step(StepOutcome.FAILED)
+        (interrupted,) = end_step(other, StepOutcome.FAILED)
         self.assertEqual(StepOutcome.INTERRUPTED, interrupted.outcome)
         self.assertEqual(START.replace(minute=1), interrupted.end_time)
         self.assertEqual(Status.FAILED, interrupted.resources[0].status)
@@ -107,7 +129,7 @@ class TestSteps(ProgressTest):
     def test_the_latest_steps_are_kept(self) -> None:
         for number in range(operation_progress.MAX_STEPS + 2):
             self.progress.enter_step(str(number))
-            timeline = self.progress.end_step(StepOutcome.COMPLETED)
+            timeline = end_step(self.progress, StepOutcome.COMPLETED)
         self.assertEqual(operation_progress.MAX_STEPS, len(timeline))
         self.assertEqual("2", timeline[0].step)
 
@@ -138,7 +160,7 @@ class TestResources(ProgressTest):
         self.assertEqual((5, 5), counts())
         self.progress.report_resource(a_resource("web-0"))
         self.assertEqual((4, 5), counts())
-        (step,) = self.progress.end_step(StepOutcome.COMPLETED)
+        (step,) = end_step(self.progress, StepOutcome.COMPLETED)
         self.assertEqual((5, 5), (step.done, step.total))
 
     def test_a_resource_has_its_times(self) -> None:
@@ -157,24 +179,50 @@ class TestResources(ProgressTest):
             self.progress.enter_step("INFRA")
             self.progress.report_resource(a_resource("ready", Status.DONE))
             self.progress.report_resource(a_resource("another"))
-            step = self.progress.end_step(outcome)[-1]
+            step = end_step(self.progress, outcome)[-1]
             self.assertEqual(
                 [Status.DONE, status],
                 [resource.status for resource in step.resources],
             )
 
+    def test_resources_of_two_clusters(self) -> None:
+        self.progress.expect("Pod", 5)
+        self.progress.expect("Pod", 3, "a/")
+        self.progress.expect("Pod", 4, "b/")
+        for scope in ("a/", "b/"):
+            self.progress.report_resource(
+                msgspec.structs.replace(
+                    a_resource("web", Status.DONE), id=scope
+                )
+            )
+        step = self.published()
+        self.assertEqual((2, 7), (step.done, step.total))
+        self.assertEqual(["a/", "b/"], [r.id for r in step.resources])
+
+    def test_resources_in_progress_are_kept(self) -> None:
+        """The one that is slow is the oldest."""
+        self.progress.report_resource(a_resource("slow"))
+        for number in range(5 * step_resources.MAX_RESOURCES):
+            self.progress.report_resource(a_resource(str(number), Status.DONE))
+        step = self.published()
+        self.assertEqual("slow", step.resources[0].name)
+        self.assertEqual(
+            (5 * step_resources.MAX_RESOURCES, "999"),
+            (step.done, step.resources[-1].name),
+        )
+
     def test_the_latest_resources_are_kept(self) -> None:
-        maximum = operation_progress.MAX_RESOURCES
+        maximum = step_resources.MAX_RESOURCES
         for number in range(maximum + 1):
             self.progress.report_resource(a_resource(str(number), Status.DONE))
         step = self.published()
         self.assertEqual(maximum, len(step.resources))
         self.assertEqual("1", step.resources[0].name)
         self.assertEqual(maximum + 1, step.total)
-        self.progress.end_step(StepOutcome.FAILED)
+        end_step(self.progress, StepOutcome.FAILED)
         self.progress.enter_step("RESTORE")
         self.progress.report_resource(a_resource("a"))
-        timeline = self.progress.end_step(StepOutcome.COMPLETED)
+        timeline = end_step(self.progress, StepOutcome.COMPLETED)
         self.assertEqual(
             [maximum - 1, 1], [len(step.resources) for step in timeline]
         )

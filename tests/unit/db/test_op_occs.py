@@ -758,7 +758,7 @@ class TestProgress(OpOccTest):
             Event.GRANTED,
             Result(
                 step="PREAMBLE",
-                timeline=claim.progress.end_step(StepOutcome.COMPLETED),
+                timeline=claim.progress.ended(StepOutcome.COMPLETED),
             ),
         )
         claims.publish()

@@ -65,3 +65,25 @@ class TestResources(testtools.TestCase):
             ("uid-1", ResourceStatus.DONE, "Deleted"),
             (deleted.id, deleted.status, deleted.message),
         )
+
+    def test_long_texts_are_cut(self) -> None:
+        long = msgspec.structs.replace(
+            self.resource("x" * 1000), message="y" * 1000
+        )
+        self.progress.resource(long)
+        (cut,) = self.reported
+        self.assertEqual(MAX_LINE_CHARS, len(cut.name))
+        self.assertEqual(MAX_LINE_CHARS, len(cut.message or ""))
+
+    def test_a_scope_distinguishes_resources(self) -> None:
+        expected: list[tuple[str, int, str]] = []
+        progress = Progress(
+            report_resource=self.reported.append,
+            expect=lambda *args: expected.append(args),
+            scope="vim/",
+        )
+        progress.expect("Pod", 2)
+        progress.resource(self.resource("web", "uid-1"))
+        progress.deleted("Pod", ())
+        self.assertEqual([("Pod", 2, "vim/")], expected)
+        self.assertEqual(["vim/uid-1"] * 2, [r.id for r in self.reported])

@@ -2,6 +2,7 @@
 
 import testtools
 
+from tacker_cnf import errors
 from tacker_cnf.drivers.openstack import api_errors, resource_progress
 from tacker_cnf.drivers.openstack.resource_progress import StackProgress
 from tacker_cnf.drivers.openstack.stacks import Stack, Tree
@@ -34,21 +35,26 @@ class TestStackProgress(testtools.TestCase):
         self.reported: list[ResourceProgress] = []
         self.expected: dict[str, int] = {}
         self.listing: Tree | None = None
+        self.error: Exception = api_errors.NotFound("Heat answered 404")
         self.reads = 0
         self.progress = StackProgress(
             self.read,
             Progress(
                 report_resource=self.reported.append,
-                expect=self.expected.__setitem__,
+                expect=self.expect,
             ),
             self.clock,
         )
+
+    def expect(self, kind: str, count: int, scope: str) -> None:
+        self.assertEqual("", scope)
+        self.expected[kind] = count
 
     def read(self, stack: Stack) -> Tree:
         assert stack is STACK
         self.reads += 1
         if self.listing is None:
-            raise api_errors.NotFound("Heat answered 404")
+            raise self.error
         return self.listing
 
     def report(self, found: Tree | None) -> list[tuple[str, Status, str]]:
@@ -110,6 +116,14 @@ class TestStackProgress(testtools.TestCase):
         (server,) = self.reported
         assert server.vnfc_id is not None
         self.assertTrue(server.vnfc_id.startswith("server@"))
+
+    def test_a_failed_read_does_not_fail_the_operation(self) -> None:
+        self.error = errors.InfraError("Heat answered 500")
+        self.progress.report(STACK)
+        self.assertEqual(1, self.reads)
+        self.error = errors.Cancelled("by a client")
+        self.clock.advance(resource_progress.READ_INTERVAL_S)
+        self.assertRaises(errors.Cancelled, self.progress.report, STACK)
 
     def test_reads_are_limited(self) -> None:
         self.listing = listing()
