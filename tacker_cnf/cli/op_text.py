@@ -115,8 +115,8 @@ def _step_changes(before: Step | None, after: Step) -> Iterator[str]:
         )
 
 
-def _key(resource: ProgressResource) -> tuple[str, str]:
-    return resource.kind, resource.name
+def _key(resource: ProgressResource) -> tuple[str, str, str]:
+    return resource.kind, resource.name, resource.id
 
 
 def _facts(resource: ProgressResource | None) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ ACTIVE: Final = frozenset({"STARTING", "PROCESSING", "ROLLING_BACK"})
 class ProgressResource(ApiType, frozen=True, kw_only=True):
     """A resource that a step creates, changes or deletes."""
 
+    #: of the object or the stack; several have one kind and name
+    id: str = ""
     kind: str
     name: str
     vdu_id: str | None = None

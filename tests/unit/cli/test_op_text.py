@@ -65,6 +65,15 @@ class TestChanges(testtools.TestCase):
             "infra:  running  1/2  1 of 2 pods is ready",
         )
 
+    def test_resources_of_one_name_have_ids(self) -> None:
+        old = OTHER | {"id": "1", "status": "DONE"}
+        new = OTHER | {"id": "2", "status": "IN_PROGRESS"}
+        unknown = OTHER | {"status": "IN_PROGRESS"}
+        before = an_op_occ("PROCESSING", a_step("infra", old, new, unknown))
+        new = new | {"status": "DONE"}
+        after = an_op_occ("PROCESSING", a_step("infra", old, new, unknown))
+        self.check(before, after, "infra:  Pod probe  DONE")
+
     def test_the_end_comes_last(self) -> None:
         step = a_step("infra", OTHER, message="0 of 1 pods is ready")
         pod = OTHER | {"message": "ImagePullBackOff"}
