@@ -11,6 +11,17 @@ import yaml
 from tacker_cnf.cli.failures import UsageError
 
 
+class _Loader(yaml.SafeLoader):
+    """Loads YAML, with dates as texts."""
+
+
+def _text(_: _Loader, node: yaml.ScalarNode) -> Any:
+    return node.value
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _text)
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that all lifecycle operations have."""
     parser.add_argument(
@@ -68,16 +79,17 @@ def build(args: argparse.Namespace, **attributes: Any) -> dict[str, Any]:
 def read(name: str) -> dict[str, Any]:
     """Read an object from a file of JSON or YAML.
 
-    :raises UsageError: there is none
+    :raises UsageError: there is none, or a value that JSON does not have
     """
     try:
         text = (
             sys.stdin.read() if name == "-" else Path(name).read_text("utf8")
         )
-        body = yaml.safe_load(text)
+        body = _Loader(text).get_single_data()
+        json.dumps(body, allow_nan=False)
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror}.") from None
-    except (ValueError, yaml.YAMLError) as error:
+    except (TypeError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UsageError(f"{name} cannot be read: {error}") from None
     if not isinstance(body, dict):
         raise UsageError(f"{name} has no JSON or YAML object.")

@@ -70,8 +70,17 @@ class TestBuild(testtools.TestCase):
         self.assertEqual({}, self.build(None, flavourId=None))
         self.assertEqual({"a": 1}, self.build('{"a": 1}', flavourId=None))
 
+    def test_dates_are_texts(self) -> None:
+        for date in ("2026-01-01", "2026-01-01T00:00:00Z", "2026-99-99"):
+            self.assertEqual({"a": date}, self.build(f"a: {date}"))
+            self.assertEqual({date: 1}, self.build(f"{date}: 1"))
+
     def test_files_without_an_object(self) -> None:
-        for text in ("", "[]", "a", "{", "\x00"):
+        for text in (
+            *("", "[]", "a", "{", "\x00", "[" * 9999),
+            *("a: !!binary eA==", "a: .nan", "a: !!set {b}", "a: &b [*b]"),
+            *("a: !!timestamp [1]", "? [a]\n: b", "a: !!python/none"),
+        ):
             error = self.assertRaises(UsageError, self.build, text)
             self.assertIn(str(self.folder / "request"), str(error))
         self.assertRaises(UsageError, request_body.read, str(self.folder))
