@@ -34,6 +34,8 @@ VERSION: Final = "1.1"
 EMBEDDED: Final = "fake://"
 #: seconds between two attempts to connect to a broker
 RETRY_DELAY_S: Final = 5.0
+#: seconds that the sweep of conductors leaves an operation to the message
+WAKEUP_TIMEOUT_S: Final = 5.0
 #: messages that are processed at the same time: each only wakes other threads
 MAX_THREADS: Final = 4
 #: seconds that a conductor waits for the broker when it starts

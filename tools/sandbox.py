@@ -36,7 +36,6 @@ from tacker_cnf.db import keys, schema, session  # noqa: E402
 from tacker_cnf.scripts import isolation  # noqa: E402
 from tacker_cnf.scripts.isolation import Isolation  # noqa: E402
 from tacker_cnf.scripts.limits import ANY_PACKAGE, RunPolicy  # noqa: E402
-from tacker_cnf.services import operations  # noqa: E402
 from tools import kubeconfig  # noqa: E402
 
 GUIDE = """\
@@ -222,17 +221,19 @@ def serve(options: argparse.Namespace, state: Path) -> None:
     check_port(options.port)
     conf = configure(state)
     shared = compose.parts(conf, rpc.EMBEDDED)
-    if options.no_conductor:
-        # wake-up messages do not leave this process: the sweep of a conductor
-        # is the first to find an operation
-        operations.WAKEUP_TIMEOUT_S = 0.0
     conductor = None if options.no_conductor else compose.conductor(shared)
+    # messages do not leave this process: conductors of others find operations
+    # by their sweep
+    wakeup_timeout_s = rpc.WAKEUP_TIMEOUT_S if conductor else 0.0
     dispatcher = DispatcherSupervisor(shared.store, arguments(state))
     folder = options.kubeconfig.parent if options.kubeconfig else Path()
     with contextlib.ExitStack() as stack:
         cluster_config = stack.enter_context(cluster(options))
         vim = kubeconfig.vim(cluster_config, folder)
-        server = api.server(conf, compose.application(shared))
+        application = compose.application(
+            shared, wakeup_timeout_s=wakeup_timeout_s
+        )
+        server = api.server(conf, application)
         listener = stack.enter_context(
             socket.create_server(("127.0.0.1", options.port))
         )

@@ -95,8 +95,14 @@ def _check_urls(conf: cfg.ConfigOpts) -> None:
             raise errors.VnfmError(f"{error}.") from None
 
 
-def application(shared: Parts) -> "Wsgi":
-    """Build the WSGI application of the API."""
+def application(
+    shared: Parts, *, wakeup_timeout_s: float = rpc.WAKEUP_TIMEOUT_S
+) -> "Wsgi":
+    """Build the WSGI application of the API.
+
+    :param wakeup_timeout_s: seconds that the sweep of conductors leaves an
+        operation to the wake-up message; 0 if no message reaches them
+    """
     # imported here: a conductor needs a quarter less memory without them
     from tacker_cnf.api import app
     from tacker_cnf.db.subscription_types import LIFECYCLE, PACKAGES
@@ -124,6 +130,7 @@ def application(shared: Parts) -> "Wsgi":
         shared.drivers,
         conductors,
         vim_from_grant=bool(shared.conf.nfvo.endpoint),
+        wakeup_timeout_s=wakeup_timeout_s,
     )
     tester = CallbackTester(
         clients.options_from_conf(shared.conf),

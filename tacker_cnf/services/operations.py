@@ -46,7 +46,7 @@ from tacker_cnf.lcm.shown_names import ShownNames
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
-from tacker_cnf.rpc import ConductorClient
+from tacker_cnf.rpc import WAKEUP_TIMEOUT_S, ConductorClient
 from tacker_cnf.services.idempotency import run_once
 from tacker_cnf.services.vim_connections import NamedVims, VimConnections
 from tacker_cnf.services.vnf_instances import cleanup_on_leftovers
@@ -60,8 +60,6 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
     VnfLcmOpOcc,
 )
 
-#: seconds that the sweep leaves an operation to the wake-up message
-WAKEUP_TIMEOUT_S: Final = 5.0
 #: attributes that the database can compare
 COMPARABLE: Final = listing.comparable(op_occs.COLUMNS)
 #: attributes of which the VNFD decides what is shown
@@ -87,6 +85,8 @@ class OperationService:
 
     :param vim_from_grant: whether the VIM may come from the grant of the NFVO
         instead of the request
+    :param wakeup_timeout_s: seconds that the sweep of conductors leaves an
+        operation to the wake-up message
     """
 
     def __init__(
@@ -97,8 +97,10 @@ class OperationService:
         rpc: ConductorClient,
         *,
         vim_from_grant: bool = False,
+        wakeup_timeout_s: float = WAKEUP_TIMEOUT_S,
     ) -> None:
         self._vim_from_grant = vim_from_grant
+        self._wakeup_timeout_s = wakeup_timeout_s
         self._store = store
         self._catalogue = catalogue
         self._drivers = drivers
@@ -197,6 +199,7 @@ class OperationService:
                     named,
                     preconditions,
                     OPERATIONS[op].next_vnfd_id(request, stored.instance),
+                    self._wakeup_timeout_s,
                 )
             except (DuplicateEntry, errors.VnfmError):
                 # the response to an earlier commit may have been lost
@@ -382,7 +385,12 @@ class OperationService:
     ) -> None:
         def resume() -> str:
             waiting = self._store.write(
-                context, _resume, op_occ_id, event, preconditions
+                context,
+                _resume,
+                op_occ_id,
+                event,
+                preconditions,
+                self._wakeup_timeout_s,
             )
             self._rpc.wake(*waiting)
             return op_occ_id
@@ -406,7 +414,12 @@ class OperationService:
 
         def fail() -> str:
             op_occ = self._store.write(
-                context, _decide, op_occ_id, Event.GIVE_UP, preconditions
+                context,
+                _decide,
+                op_occ_id,
+                Event.GIVE_UP,
+                preconditions,
+                self._wakeup_timeout_s,
             )
             if op_occ.operation is not LcmOperationType.INSTANTIATE:
                 # without a broker, the next periodic synchronization does it
@@ -552,6 +565,7 @@ def _insert(
     named: NamedVims,
     preconditions: Preconditions,
     vnfd_id: str | None,
+    wakeup_timeout_s: float,
 ) -> None:
     """Reserve an instance, and add an operation on it.
 
@@ -581,7 +595,7 @@ def _insert(
         stored,
         named.connections,
         now,
-        WAKEUP_TIMEOUT_S,
+        wakeup_timeout_s,
     )
 
 
@@ -590,11 +604,12 @@ def _decide(
     op_occ_id: str,
     event: Event,
     preconditions: Preconditions,
+    wakeup_timeout_s: float,
 ) -> VnfLcmOpOcc:
     now = datetime.datetime.now(datetime.UTC)
     idempotency.record(session, preconditions, op_occ_id)
     return op_occs.decide(
-        session, op_occ_id, event, now, WAKEUP_TIMEOUT_S, preconditions
+        session, op_occ_id, event, now, wakeup_timeout_s, preconditions
     )
 
 
@@ -603,6 +618,7 @@ def _resume(
     op_occ_id: str,
     event: Event,
     preconditions: Preconditions,
+    wakeup_timeout_s: float,
 ) -> WaitingOperation:
     """Record a decision by which an operation runs again.
 
@@ -610,7 +626,7 @@ def _resume(
     """
     waiting = op_occs.lock_waiting(session, op_occ_id)
     project_quotas = quotas.lock(session, waiting.project_id)
-    _decide(session, op_occ_id, event, preconditions)
+    _decide(session, op_occ_id, event, preconditions, wakeup_timeout_s)
     quotas.check(session, project_quotas, Resource.OPERATIONS, is_counted=True)
     return waiting
 

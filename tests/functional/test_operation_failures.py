@@ -8,6 +8,7 @@ import testtools
 from tacker_cnf import errors
 from tacker_cnf.cmd import compose
 from tacker_cnf.db.models import VnfLcmOpOcc
+from tacker_cnf.db.op_occs import list_unclaimed
 from tests.fixtures import waiting
 from tests.fixtures.crashing_conductor import (
     CrashingConductor,
@@ -167,6 +168,21 @@ class TestClaims(FaultCase):
         start_conductor(self.vnfm)
         end = self.vnfm.wait_operation(response.headers["Location"])
         self.assertEqual("COMPLETED", end["operationState"])
+
+    def test_the_sweep_need_not_leave_an_operation_to_the_message(
+        self,
+    ) -> None:
+        self.close_work_queue()
+        for timeout_s, is_found in ((3600.0, False), (0.0, True)):
+            self.vnfm.app = compose.application(
+                self.vnfm.parts, wakeup_timeout_s=timeout_s
+            )
+            instance_id = self.vnfm.create()
+            response = self.vnfm.task(instance_id, "instantiate", self.request)
+            op_occ_id = response.headers["Location"].rpartition("/")[2]
+            with self.vnfm.parts.store.reader() as session:
+                found = {one.id for one in list_unclaimed(session)}
+            self.assertEqual(is_found, op_occ_id in found)
 
     def lease_until(self) -> float:
         """Return the time at which the lease of the operation expires."""
