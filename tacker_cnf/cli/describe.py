@@ -1,6 +1,7 @@
 """The command that describes a VNF instance as a tree."""
 
 import argparse
+import http
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from tacker_cnf.cli.api_types import convert
 from tacker_cnf.cli.commands import ClientCommand
+from tacker_cnf.cli.failures import RequestRejected
 from tacker_cnf.cli.op_display import open_console
 from tacker_cnf.cli.op_types import OpOcc
 from tacker_cnf.cli.references import (
@@ -59,9 +61,19 @@ class DescribeVnf(ClientCommand):
         root = build(
             convert(value, VnfInstance),
             _holding_operation(self.client, found.id),
-            list_vims(self.client),
+            _visible_vims(self.client),
         )
         open_console(self.app.stdout).print(render(root))
+
+
+def _visible_vims(client: RestClient) -> Sequence[Vim] | None:
+    """Return the registered VIMs; None: the user may not list them."""
+    try:
+        return list_vims(client)
+    except RequestRejected as error:
+        if error.status != http.HTTPStatus.FORBIDDEN:
+            raise
+        return None
 
 
 def _holding_operation(client: RestClient, instance_id: str) -> OpOcc | None:
@@ -71,12 +83,12 @@ def _holding_operation(client: RestClient, instance_id: str) -> OpOcc | None:
 
 
 def build(
-    instance: VnfInstance, op_occ: OpOcc | None, vims: Sequence[Vim]
+    instance: VnfInstance, op_occ: OpOcc | None, vims: Sequence[Vim] | None
 ) -> Node:
     """Return the tree of a VNF instance.
 
     :param op_occ: the operation that holds it
-    :param vims: the registered VIMs
+    :param vims: the registered VIMs; None: they are unknown
     """
     info = instance.instantiated_vnf_info or InstantiatedVnfInfo()
     conditions = (
@@ -112,8 +124,10 @@ def _operation(op_occ: OpOcc | None) -> Node:
 
 
 def _reachable_vims(
-    instance: VnfInstance, vims: Sequence[Vim]
+    instance: VnfInstance, vims: Sequence[Vim] | None
 ) -> Iterator[Node]:
+    if vims is None:
+        return
     registered = {vim.id: vim for vim in vims}
     for name, connection in instance.vim_connection_info.items():
         vim = registered.get(connection.vim_id)

@@ -303,6 +303,32 @@ class TestEvents(ServerCase):
         self.assertIn("This server has no events", output.stderr)
 
 
+class TestDescribe(ServerCase):
+    def describe(self, status: int, vims: Response) -> Output:
+        """Describe a VNF instance on one VIM."""
+        path = f"{rest_client.INSTANCES}/{INSTANCE_ID}"
+        instance = {
+            "id": INSTANCE_ID,
+            "vnfProductName": "Five Kinds",
+            "vnfSoftwareVersion": "1.0",
+            "instantiationState": "NOT_INSTANTIATED",
+            "vimConnectionInfo": {"one": {"vimId": "v"}},
+        }
+        self.responses[path] = [as_json(instance)]
+        self.responses[rest_client.OP_OCCS] = [as_json([])]
+        self.responses[rest_client.VIMS] = [vims]
+        return self.command.expect(status, "describe", INSTANCE_ID)
+
+    def test_without_the_right_to_list_vims(self) -> None:
+        output = self.describe(0, as_json({"detail": "You may not."}, 403))
+        self.assertIn("OperationInProgress", output.stdout)
+        self.assertNotIn("VimReachable", output.stdout)
+
+    def test_vims_that_cannot_be_listed(self) -> None:
+        output = self.describe(1, as_json({"detail": "broken"}, 500))
+        self.assertIn("broken", output.stderr)
+
+
 class TestInvalidResponses(ServerCase):
     def test_shapes(self) -> None:
         for value in (None, 1, [], {}, [1], {"id": 1}, {"vims": 1}, "x" * 99):

@@ -1,6 +1,7 @@
 """The tree of a VNF instance."""
 
 import io
+from collections.abc import Sequence
 from typing import Any, Final
 
 import testtools
@@ -74,7 +75,10 @@ INFO: Final = {
 
 class TestTree(testtools.TestCase):
     def render(
-        self, instance: dict[str, Any], op_occ: OpOcc | None, *vims: Vim
+        self,
+        instance: dict[str, Any],
+        op_occ: OpOcc | None,
+        vims: Sequence[Vim] | None = (),
     ) -> list[str]:
         stream = io.StringIO()
         open_console(stream).print(
@@ -96,6 +100,12 @@ class TestTree(testtools.TestCase):
                 "└─OperationInProgress False",
             ],
             self.render(INSTANCE, None),
+        )
+
+    def test_without_the_right_to_list_vims(self) -> None:
+        instance = INSTANCE | {"vimConnectionInfo": {"one": {"vimId": "v"}}}
+        self.assertEqual(
+            self.render(INSTANCE, None), self.render(instance, None, None)
         )
 
     def test_with_everything(self) -> None:
@@ -130,5 +140,5 @@ class TestTree(testtools.TestCase):
                 "├─VirtualLink/internal net-1",
                 "└─ExternalVirtualLink/external net-2",
             ],
-            self.render(instance, op_occ, VIM),
+            self.render(instance, op_occ, [VIM]),
         )
