@@ -2,6 +2,8 @@
 
 import argparse
 import contextlib
+import logging
+import os
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -16,11 +18,17 @@ from tacker_cnf.cli.commands import (
     ListCommand,
     ShowCommand,
 )
-from tacker_cnf.cli.failures import CommandFailed, UsageError
+from tacker_cnf.cli.failures import (
+    CommandFailed,
+    NotFound,
+    RequestRejected,
+    UsageError,
+)
 from tacker_cnf.cli.references import find_package, resource_path
 from tacker_cnf.cli.rest_client import PACKAGES, RestClient
 from tacker_cnf.cli.vnf_types import VnfPackage
 
+LOG = logging.getLogger(__name__)
 _LIST_COLUMNS: Final = (
     "id",
     "vnfdId",
@@ -88,8 +96,9 @@ class CheckPackage(ClientCommand):
     """Print what the server says about a VNF package, and keep nothing.
 
     The package is onboarded, and deleted again. Until then other clients can
-    see it. A VNFD that another package has already is an error, as it would be
-    for an upload.
+    see it, and subscribers receive the notifications of its onboarding and of
+    its deletion. A VNFD that another package has already is an error, as it
+    would be for an upload.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -100,7 +109,7 @@ class CheckPackage(ClientCommand):
     def take_action(self, args: argparse.Namespace) -> None:
         with _open(args.source) as content:
             package = convert(_onboard(self.client, content), VnfPackage)
-        delete(self.client, package.id, disable=True)
+        _remove(self.client, package.id)
         for warning in package.warnings:
             self.app.stdout.write(f"warning: {warning}\n")
         number = len(package.warnings) or "no"
@@ -128,16 +137,9 @@ class DeletePackages(ClientCommand):
         found = [find_package(self.client, name) for name in args.package]
         for package in found:
             is_enabled = package.operational_state == "ENABLED"
-            disable = args.disable and is_enabled
-            delete(self.client, package.id, disable=disable)
-
-
-def delete(client: RestClient, package_id: str, *, disable: bool) -> None:
-    """Delete a package, perhaps an enabled one."""
-    path = resource_path(PACKAGES, package_id)
-    if disable:
-        client.patch(path, {"operationalState": "DISABLED"})
-    client.delete(path)
+            if args.disable and is_enabled:
+                _disable(self.client, package.id)
+            self.client.delete(resource_path(PACKAGES, package.id))
 
 
 def _onboard(client: RestClient, content: BinaryIO) -> dict[str, Any]:
@@ -146,16 +148,41 @@ def _onboard(client: RestClient, content: BinaryIO) -> dict[str, Any]:
     :raises CommandFailed: it is rejected
     """
     _, created = client.post(PACKAGES, {})
-    path = resource_path(PACKAGES, convert(created, VnfPackage).id)
+    package_id = convert(created, VnfPackage).id
+    path = resource_path(PACKAGES, package_id)
     try:
         client.put(f"{path}/package_content", content, "application/zip")
         value: dict[str, Any] = client.get(path)
         _check_onboarded(convert(value, VnfPackage))
     except BaseException:
-        with contextlib.suppress(CommandFailed):
-            client.delete(path)
+        try:
+            _remove(client, package_id)
+        except CommandFailed as error:
+            LOG.error("%s", error)  # noqa: TRY400  # the first one is raised
         raise
     return value
+
+
+def _remove(client: RestClient, package_id: str) -> None:
+    """Delete a package, whether or not it is onboarded.
+
+    :raises CommandFailed: it remains
+    """
+    try:
+        with contextlib.suppress(RequestRejected):  # it is not onboarded
+            _disable(client, package_id)
+        with contextlib.suppress(NotFound):
+            client.delete(resource_path(PACKAGES, package_id))
+    except CommandFailed as error:
+        raise CommandFailed(
+            f"VNF package {package_id} may remain: {error} Delete it:\n"
+            f"  tacker-cnf package delete {package_id} --disable"
+        ) from error
+
+
+def _disable(client: RestClient, package_id: str) -> None:
+    path = resource_path(PACKAGES, package_id)
+    client.patch(path, {"operationalState": "DISABLED"})
 
 
 def _check_onboarded(package: VnfPackage) -> None:
@@ -187,13 +214,28 @@ def _open(source: str) -> Iterator[BinaryIO]:
 
 
 def pack(folder: Path, output: BinaryIO) -> BinaryIO:
-    """Write the files of a directory to a ZIP; return it at its start."""
+    """Write the files of a directory to a ZIP; return it at its start.
+
+    :raises UsageError: a symbolic link does not lead to one of the files
+    """
     with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):
+            _check_link(folder, path)
             if path.is_file():
                 archive.write(path, path.relative_to(folder))
     output.seek(0)
     return output
+
+
+def _check_link(folder: Path, path: Path) -> None:
+    if not path.is_symlink():
+        return
+    target = Path(os.path.realpath(path))
+    if not (target.is_file() and target.is_relative_to(folder.resolve())):
+        raise UsageError(
+            f"{path} is a symbolic link to {target}, which is not a file in "
+            f"{folder}; remove it, or replace it with a copy."
+        )
 
 
 def _columns(value: dict[str, Any]) -> tuple[list[str], list[Any]]:

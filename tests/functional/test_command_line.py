@@ -1,6 +1,7 @@
 """The command tacker-cnf against the whole service."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -208,3 +209,21 @@ class TestPackages(CommandCase):
         source = str(Csar.source("cnf"))
         uploaded = self.read("package", "upload", source)
         self.assertEqual("Five Kinds", uploaded["vnfProductName"])
+
+    def test_a_directory_with_links(self) -> None:
+        source = self.folder / "source"
+        shutil.copytree(Csar.source("cnf"), source)
+        link = source / "link"
+        beside = self.folder / "source-key"
+        beside.write_text("secret")
+        for target in (beside, "../source-key", "/etc", "Files", "nothing"):
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+            for command in ("check", "upload"):
+                arguments = ("package", command, str(source))
+                output = self.command.expect(2, *arguments)
+                self.assertIn(f"{link} is a symbolic link to", output.stderr)
+        self.assertEqual([], self.read("package", "list"))
+        link.unlink()
+        link.symlink_to("TOSCA-Metadata/TOSCA.meta")
+        self.command.succeed("package", "check", str(source))

@@ -329,6 +329,78 @@ class TestDescribe(ServerCase):
         self.assertIn("broken", output.stderr)
 
 
+A_PACKAGE: Final = {
+    "id": ID,
+    "onboardingState": "ONBOARDED",
+    "operationalState": "ENABLED",
+    "usageState": "NOT_IN_USE",
+}
+
+
+class PackageServer:
+    """A server that onboards a package, and fails as a test wants.
+
+    :param lost: methods whose response is lost, once for each
+    :param rejected: methods that are rejected
+    """
+
+    def __init__(self, lost: str = "", rejected: str = "") -> None:
+        self._lost = lost.split()
+        self._rejected = rejected.split()
+        self.state: str | None = None
+
+    def respond(self, request: ReceivedRequest) -> Response:
+        response = self._answer(request.method)
+        if request.method in self._lost:
+            self._lost.remove(request.method)
+            raise ConnectionAbortedError
+        return response
+
+    def _answer(self, method: str) -> Response:
+        if method in self._rejected:
+            return as_json({"detail": f"{method} is broken."}, 500)
+        if method == "DELETE" and self.state == "ENABLED":
+            return as_json({"detail": "disable it first"}, 409)
+        states = {"POST": "CREATED", "PUT": "ENABLED", "PATCH": "DISABLED"}
+        if method != "GET":
+            self.state = states.get(method)
+        return as_json(A_PACKAGE)
+
+
+class TestPackageCleanup(ServerCase):
+    """Nothing is left of a package whose onboarding or check failed."""
+
+    def check(self, server: PackageServer) -> str:
+        """Check a package; return the errors."""
+        self.server.responder = server.respond
+        return self.command.expect(1, "package", "check", __file__).stderr
+
+    def test_responses_that_are_lost(self) -> None:
+        for lost in ("PUT", "GET GET GET"):
+            server = PackageServer(lost)
+            self.assertIn("closed connection", self.check(server))
+            self.assertIsNone(server.state)
+
+    def test_an_upload_that_is_rejected(self) -> None:
+        server = PackageServer(rejected="PUT PATCH")
+        errors = self.check(server)
+        self.assertEqual("PUT is broken. (HTTP 500)\n", errors)
+        self.assertIsNone(server.state)
+
+    def test_what_remains_is_named(self) -> None:
+        for server, state, reason in (
+            (PackageServer("PUT", "PATCH"), "ENABLED", "disable it first"),
+            (PackageServer("PUT PATCH"), "DISABLED", "closed connection"),
+            (PackageServer("PUT", "DELETE"), "DISABLED", "DELETE is broken"),
+            (PackageServer("", "DELETE"), "DISABLED", "DELETE is broken"),
+        ):
+            errors = self.check(server)
+            self.assertEqual(state, server.state)
+            self.assertIn(f"VNF package {ID} may remain: ", errors)
+            self.assertIn(reason, errors)
+            self.assertIn(f"package delete {ID} --disable", errors)
+
+
 class TestInvalidResponses(ServerCase):
     def test_shapes(self) -> None:
         for value in (None, 1, [], {}, [1], {"id": 1}, {"vims": 1}, "x" * 99):
