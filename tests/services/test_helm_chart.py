@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,6 +40,10 @@ VALUES: Final[dict[str, dict[str, Any]]] = {
             "tolerations": [{"key": "vnfm", "operator": "Exists"}],
         },
         "image": {"digest": DIGEST, "pullSecrets": [{"name": "registry"}]},
+    },
+    "upgrade": {
+        "api": {"image": {"tag": "0.0.9"}},
+        "image": {"digest": DIGEST},
     },
     "small": {
         "api": {"replicas": 1},
@@ -88,6 +93,12 @@ POD_MONITOR: Final = {
         ],
     },
 }
+
+
+def image_version(pod: dict[str, Any]) -> str:
+    """Return the tag or the digest of the image of a pod."""
+    (container,) = pod["spec"]["containers"]
+    return str(container["image"]).removeprefix("tacker-cnf")[1:]
 
 
 class ChartCase(testtools.TestCase):
@@ -155,6 +166,7 @@ class TestValues(ChartCase):
     def test_wrong_values_are_rejected(self) -> None:
         self.check_rejected("replica", {"api": {"replica": 3}})
         self.check_rejected("replicas", {"api": {"replicas": -1}})
+        self.check_rejected("tag", {"api": {"image": {"tag": 1.0}}})
         self.check_rejected("run", {"scripts": {"run": "some"}})
         self.check_rejected("seccompProfile", {"scripts": {"run": "all"}})
         secrets = ("DEFAULT", "transport_url"), ("database", "connection")
@@ -215,6 +227,21 @@ class TestValues(ChartCase):
                 found = spec["securityContext"]["seccompProfile"]
                 self.assertEqual(profile, found)
 
+    def test_a_program_may_have_an_image_of_its_own(self) -> None:
+        old, new = {"tag": "0.0.9"}, {"digest": DIGEST}
+        api, conductor = {"api": {"image": old}}, {"conductor": {"image": old}}
+        back = {"image": old, "api": {"image": new}}
+        for values, images in (
+            ({"image": new}, (DIGEST, DIGEST, DIGEST)),
+            ({"image": new} | api, ("0.0.9", DIGEST, DIGEST)),
+            ({"image": new} | conductor, (DIGEST, "0.0.9", DIGEST)),
+            (back, (DIGEST, "0.0.9", "0.0.9")),
+        ):
+            pods = self.pods(values)
+            names = ("api", "conductor", "migration")
+            found = (image_version(pods[name]) for name in names)
+            self.assertEqual(images, tuple(found))
+
     def test_a_conductor_has_time_for_its_operations(self) -> None:
         spec = self.pods(VALUES["small"])["conductor"]["spec"]
         self.assertEqual(630, spec["terminationGracePeriodSeconds"])
@@ -261,20 +288,44 @@ class TestCluster(ChartCase):
         self.helm("install", "vnfm", str(CHART))
         self.assertEqual(4, len(self.names("pods")))
         self.assertEqual(1, self.events("Completed"))
-        self.stop_and_upgrade()
-        self.assertEqual(2, self.events("Completed"))
-        self.assertEqual(5, len(self.names("pods")))
+        self.upgrade()
         self.helm("uninstall", "vnfm")
         left = self.names("deployments,jobs,pods,pvc,pdb,netpol")
         self.assertEqual(["persistentvolumeclaim/vnfm-tacker-cnf"], left)
 
-    def stop_and_upgrade(self) -> None:
-        """Upgrade as the guide says."""
-        upgrade = ("upgrade", "vnfm", str(CHART))
-        stopped = "api.replicas=0,conductor.replicas=0"
-        self.helm(
-            *(*upgrade, "--reuse-values"),
-            *("--set", f"{stopped},migration.enabled=false"),
+    def versions(self) -> dict[str, set[str]]:
+        """Return the names of the pods of each image that are to remain."""
+        listed = self.run_ok("kubectl", "get", "pods", "-o", "json")
+        found: dict[str, set[str]] = defaultdict(set)
+        for pod in json.loads(listed)["items"]:
+            if "deletionTimestamp" not in pod["metadata"]:
+                found[image_version(pod)].add(pod["metadata"]["name"])
+        return dict(found)
+
+    def upgrade(self) -> None:
+        """Upgrade as the guide says: the conductors, then the API servers."""
+        ((old, before),) = self.versions().items()
+        upgrade = (
+            *("upgrade", "vnfm", str(self.next_release("9.9.9"))),
+            # without any value, helm would keep those of the release
+            *("--values", self.values({"user": 10001})),
         )
-        self.assertEqual([], self.names("pods"))
-        self.helm(*upgrade, "--set", "conductor.replicas=3")
+        self.helm(*upgrade, "--set-string", f"api.image.tag={old}")
+        self.assertEqual(2, self.events("Completed"))
+        versions = self.versions()
+        self.assertEqual({old, "9.9.9"}, set(versions))
+        api = {name for name in before if "-api-" in name}
+        self.assertEqual(api, versions[old])
+        self.helm(*upgrade)
+        self.assertEqual(3, self.events("Completed"))
+        self.assertEqual({"9.9.9"}, set(self.versions()))
+
+    def next_release(self, version: str) -> Path:
+        """Write the chart of a later release."""
+        chart = self.folder / "chart"
+        shutil.copytree(CHART, chart)
+        file = chart / "Chart.yaml"
+        values = yaml.safe_load(file.read_text())
+        values |= {"version": version, "appVersion": version}
+        file.write_text(yaml.safe_dump(values))
+        return chart

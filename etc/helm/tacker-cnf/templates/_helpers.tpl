@@ -19,10 +19,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
+{{/* The image of a program: of its own tag or digest, if it has one. */}}
 {{- define "tacker-cnf.image" -}}
-{{- with .Values.image -}}
-{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
-{{- end -}}
+{{- $image := .root.Values.image -}}
+{{- $chosen := and (or .own.tag .own.digest) .own | default $image -}}
+{{ $image.repository }}{{ if $chosen.digest }}@{{ $chosen.digest }}{{ else }}:{{ $chosen.tag | default .root.Chart.AppVersion }}{{ end }}
 {{- end }}
 
 {{/* An option: a list by commas, a large number without an exponent. */}}
@@ -114,7 +115,8 @@ procMount: Unmasked
 {{/* The metadata of the pods of a program. */}}
 {{- define "tacker-cnf.podMetadata" -}}
 labels:
-  {{- include "tacker-cnf.labels" .root | nindent 2 }}
+  # not those of the release, whose change would restart the pods
+  {{- include "tacker-cnf.selector" .root | nindent 2 }}
   app.kubernetes.io/component: {{ .component }}
 annotations:
   # a changed configuration restarts the pods
