@@ -100,6 +100,10 @@ class TestStory(DemoCase):
         )
         return found[1]
 
+    def read(self, url: str) -> str:
+        with urllib.request.urlopen(url, timeout=LIMIT_S) as page:  # noqa: S310
+            return str(page.read().decode())
+
     def operations(self) -> Iterator[dict[str, Any]]:
         """Yield the states of all operations until the service ends."""
         api = self.find_printed(r"^tacker_cnf at (\S+),")
@@ -166,6 +170,10 @@ class TestStory(DemoCase):
         api = self.find_printed(r"^Web page: (\S+)/ui/ ")
         for event in self.operations():
             if event["operation"] == "SCALE":
+                self.assertIn(">demo</a>", self.read(f"{api}/ui/"))
+                op_occ_id = event["vnfLcmOpOccId"]
+                page = self.read(f"{api}/ui/vnf_lcm_op_occs/{op_occ_id}")
+                self.assertIn("Timeline", page)
                 demo.send_signal(signal.SIGINT)
                 break
         self.assertEqual(api, self.find_printed(r"^tacker_cnf at (\S+),"))
