@@ -5,6 +5,7 @@ more than this ID, and a line of the log leads to the trace.
 """
 
 import contextlib
+import enum
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
 
@@ -14,14 +15,33 @@ from tacker_cnf.context import current_request_id, trace_of
 Value = str | int | float | bool
 
 
+class Kind(enum.StrEnum):
+    """What a span is for the process that records it."""
+
+    #: a request of a client
+    SERVER = "SERVER"
+    #: a request to a peer
+    CLIENT = "CLIENT"
+    #: work that another process has requested
+    CONSUMER = "CONSUMER"
+    INTERNAL = "INTERNAL"
+
+
 class Tracer(Protocol):
     """Begins spans."""
 
     def span(
-        self, name: str, trace_id: int, attributes: Mapping[str, Value]
+        self,
+        name: str,
+        kind: Kind,
+        trace_id: int,
+        attributes: Mapping[str, Value],
+        traceparent: str | None,
     ) -> contextlib.AbstractContextManager[Any]:
         """Begin a span, in the one of this thread or else in a trace; it ends
         with the block, and failed if that raises an error.
+
+        :param traceparent: of the client (W3C Trace Context)
         """
 
 
@@ -53,17 +73,25 @@ def set_tracer(tracer: Tracer | None) -> None:
 
 
 @contextlib.contextmanager
-def span(name: str, **attributes: Value | None) -> Iterator[Span]:
+def span(
+    name: str,
+    kind: Kind = Kind.INTERNAL,
+    traceparent: str | None = None,
+    **attributes: Value | None,
+) -> Iterator[Span]:
     """Record the block as a span of the request that this thread works for, if
     there is one.
 
+    :param traceparent: of the client that sent the request
     :param attributes: with __ for the dot of a name; None: absent
     """
     trace_id = trace_of(current_request_id()) if _tracer else None
     if _tracer is None or trace_id is None:
         yield _NOT_RECORDED
         return
-    with _tracer.span(name, trace_id, _existing(attributes)) as recorded:
+    with _tracer.span(
+        name, kind, trace_id, _existing(attributes), traceparent
+    ) as recorded:
         yield Span(recorded)
 
 
@@ -75,6 +103,7 @@ def exchange(
     """
     return span(
         f"{method} {host}",
+        Kind.CLIENT,
         http__request__method=method,
         server__address=host,
     )

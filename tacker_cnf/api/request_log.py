@@ -41,7 +41,12 @@ def record_requests(app: Wsgi, trail: AuditTrail) -> Wsgi:
         context.enter_request(request_id)
         response = _Response(start_response, request_id)
         method = environ["REQUEST_METHOD"]
-        with tracing.span(method, http__request__method=method) as span:
+        with tracing.span(
+            method,
+            tracing.Kind.SERVER,
+            environ.get("HTTP_TRACEPARENT"),
+            http__request__method=method,
+        ) as span:
             body = app(environ, response.start)
             span.describe(
                 f"{method} {environ.get(http.ROUTE, 'unmatched')}",

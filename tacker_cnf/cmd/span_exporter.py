@@ -1,6 +1,8 @@
 """Export of spans to a collector of OpenTelemetry."""
 
 import contextlib
+import logging
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -11,11 +13,8 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.sdk.trace.sampling import (
-    Decision,
-    ParentBased,
-    TraceIdRatioBased,
-)
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import (
     NonRecordingSpan,
     SpanContext,
@@ -23,13 +22,17 @@ from opentelemetry.trace import (
     StatusCode,
     TraceFlags,
 )
+from opentelemetry.trace.propagation import tracecontext
 from oslo_config import cfg
 
 from tacker_cnf.conf.opts import VERSION
-from tacker_cnf.tracing import Value
+from tacker_cnf.tracing import Kind, Value
 
-#: the part of an ID of a trace that is the ID of a span
+#: the part of an ID of a trace that is the ID of its first span
 SPAN_ID_MASK: Final = 2**64 - 1
+#: seconds for sending a batch; it is dropped then
+EXPORT_TIMEOUT_S: Final = 2
+_KINDS: Final = {kind: SpanKind[kind] for kind in Kind}
 
 
 class SpanExporter:
@@ -40,30 +43,48 @@ class SpanExporter:
     """
 
     def __init__(self, conf: cfg.ConfigOpts, program: str) -> None:
-        self._sampler = TraceIdRatioBased(conf.tracing.sample_ratio)
+        # one line for each batch that is dropped
+        logging.getLogger("opentelemetry.exporter").setLevel(logging.ERROR)
+        by_ratio = TraceIdRatioBased(conf.tracing.sample_ratio)
+        self._ids = _Ids()
         self._provider = TracerProvider(
             resource=Resource.create(
                 {"service.name": program, "service.version": VERSION}
             ),
-            sampler=ParentBased(self._sampler),
-            shutdown_on_exit=True,
+            # all processes decide by the ID of the trace
+            sampler=ParentBased(
+                by_ratio,
+                remote_parent_sampled=by_ratio,
+                remote_parent_not_sampled=by_ratio,
+            ),
+            id_generator=self._ids,
         )
-        exporter = OTLPSpanExporter(endpoint=conf.tracing.endpoint)
+        exporter = OTLPSpanExporter(
+            endpoint=conf.tracing.endpoint, timeout=EXPORT_TIMEOUT_S
+        )
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("tacker_cnf", VERSION)
 
     @contextlib.contextmanager
     def span(
-        self, name: str, trace_id: int, attributes: Mapping[str, Value]
+        self,
+        name: str,
+        kind: Kind,
+        trace_id: int,
+        attributes: Mapping[str, Value],
+        traceparent: str | None,
     ) -> Iterator[Any]:
         """Record a block (tracing.Tracer)."""
         context = None
-        if not trace.get_current_span().get_span_context().is_valid:
-            context = self._context_of(name, trace_id)
+        if kind is Kind.SERVER:  # the first span of the trace in this service
+            self._ids.choose(trace_id)
+            context = _context_of_client(trace_id, traceparent)
+        elif not trace.get_current_span().get_span_context().is_valid:
+            context = _context_of_request(trace_id)
         with self._tracer.start_as_current_span(
             name,
             context,
-            SpanKind.INTERNAL,
+            _KINDS[kind],
             dict(attributes),
             # texts of errors may have secrets
             record_exception=False,
@@ -76,20 +97,56 @@ class SpanExporter:
                 recorded.set_status(StatusCode.ERROR)
                 raise
 
-    def _context_of(self, name: str, trace_id: int) -> Any:
-        """Return the context of a trace, as if its first span were remote."""
-        decision = self._sampler.should_sample(None, trace_id, name).decision
-        flags = TraceFlags.DEFAULT
-        if decision is Decision.RECORD_AND_SAMPLE:
-            flags = TraceFlags.SAMPLED
-        first = SpanContext(
-            trace_id,
-            trace_id & SPAN_ID_MASK,
-            is_remote=True,
-            trace_flags=TraceFlags(flags),
-        )
-        return trace.set_span_in_context(NonRecordingSpan(first))
-
     def shutdown(self) -> None:
         """Send what was recorded, and end."""
         self._provider.shutdown()
+
+
+class _Ids(RandomIdGenerator):
+    """The IDs of spans: random, but for the first one of a request, by which
+    other processes know it as their parent.
+    """
+
+    def __init__(self) -> None:
+        self._chosen = threading.local()
+
+    def choose(self, trace_id: int) -> None:
+        """Set the IDs of the next span of this thread."""
+        self._chosen.trace_id = trace_id
+
+    def generate_trace_id(self) -> int:
+        """Return the ID of a trace; generate_span_id() is called next."""
+        chosen: int | None = getattr(self._chosen, "trace_id", None)
+        return chosen or super().generate_trace_id()
+
+    def generate_span_id(self) -> int:
+        """Return the ID of a span."""
+        chosen: int | None = getattr(self._chosen, "trace_id", None)
+        self._chosen.trace_id = None
+        span_id = chosen and chosen & SPAN_ID_MASK
+        return span_id or super().generate_span_id()
+
+
+def _context_of_client(trace_id: int, traceparent: str | None) -> Any:
+    """Return the context of the span of a client; without one of this trace,
+    that of a new trace.
+    """
+    carrier = {"traceparent": traceparent} if traceparent else {}
+    found = tracecontext.TraceContextTextMapPropagator().extract(
+        carrier, trace.set_span_in_context(trace.INVALID_SPAN)
+    )
+    parent = trace.get_current_span(found).get_span_context()
+    if parent.trace_id == trace_id:
+        return found
+    return trace.set_span_in_context(trace.INVALID_SPAN)
+
+
+def _context_of_request(trace_id: int) -> Any:
+    """Return the context of the first span of a request."""
+    first = SpanContext(
+        trace_id,
+        trace_id & SPAN_ID_MASK,
+        is_remote=True,
+        trace_flags=TraceFlags(TraceFlags.SAMPLED),
+    )
+    return trace.set_span_in_context(NonRecordingSpan(first))

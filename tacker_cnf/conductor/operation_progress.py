@@ -163,7 +163,9 @@ class OperationProgress:
     def _end(self, step: TimelineStep, outcome: StepOutcome) -> TimelineStep:
         now = self._now()
         is_complete = outcome == StepOutcome.COMPLETED
-        status = ResourceStatus.DONE if is_complete else ResourceStatus.FAILED
+        status = ResourceStatus.UNFINISHED
+        if is_complete:
+            status = ResourceStatus.DONE
         return msgspec.structs.replace(
             step,
             end_time=now,

@@ -255,6 +255,7 @@ class Conductor:
         )
         with tracing.span(
             op_occ.operation,
+            tracing.Kind.CONSUMER,
             vnf_lcm_op_occ_id=op_occ.id,
             vnf_instance_id=op_occ.vnf_instance_id,
         ):

@@ -20,6 +20,8 @@ class ResourceStatus(enum.StrEnum):
     IN_PROGRESS = "IN_PROGRESS"
     DONE = "DONE"
     FAILED = "FAILED"
+    #: the step has ended before it was ready or deleted
+    UNFINISHED = "UNFINISHED"
 
 
 class TimelineResource(SolType):

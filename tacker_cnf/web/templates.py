@@ -29,6 +29,7 @@ _COLOURS: Final[Mapping[str, str]] = {
             "PROCESSING",
             "ROLLING_BACK",
             "IN_PROGRESS",
+            "UNFINISHED",
             "UPLOADING",
             "RUNNING",
         ),

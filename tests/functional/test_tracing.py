@@ -10,7 +10,7 @@ import testtools
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
 )
-from opentelemetry.proto.trace.v1.trace_pb2 import Status
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from tacker_cnf import conf as configuration
 from tacker_cnf import context, errors, tracing
@@ -85,9 +85,15 @@ class TestTrace(testtools.TestCase):
         )
         ids = {a.key: a.value.string_value for a in operation.attributes}
         self.assertEqual(op_occ["id"], ids["vnf_lcm_op_occ_id"])
-        self.assertEqual(request.parent_span_id, operation.parent_span_id)
+        self.assertEqual(b"", request.parent_span_id)
+        self.assertEqual(request.span_id, operation.parent_span_id)
         self.assertEqual(operation.span_id, infra.parent_span_id)
+        self.assertEqual(
+            [Span.SPAN_KIND_SERVER, Span.SPAN_KIND_CONSUMER],
+            [request.kind, operation.kind],
+        )
         patch = by_name["PATCH 127.0.0.1"]
+        self.assertEqual(Span.SPAN_KIND_CLIENT, patch.kind)
         self.assertEqual(infra.span_id, patch.parent_span_id)
         # paths and queries may have secrets
         self.assertNotIn("/namespaces/", str(spans))
@@ -98,7 +104,10 @@ class TestTrace(testtools.TestCase):
             1.0, traceparent=f"00-{trace_id.hex}-00f067aa0ba902b7-01"
         )
         self.assertEqual(f"req-{trace_id}", op_occ["requestId"])
-        self.assertIn("SCALE", [span.name for span in spans])
+        by_name = {span.name: span for span in spans}
+        request = by_name["POST /vnflcm/v2/vnf_instances/{id}/scale"]
+        self.assertEqual("00f067aa0ba902b7", request.parent_span_id.hex())
+        self.assertEqual(request.span_id, by_name["SCALE"].parent_span_id)
 
     def test_a_failed_step_has_the_type_of_the_error(self) -> None:
         """Its text may have secrets."""

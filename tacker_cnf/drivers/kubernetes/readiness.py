@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+import msgspec
+
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import (
     events,
@@ -106,7 +108,11 @@ class ObjectWaiter:
             vdu_pods = pods.select(every_pod)
             self._progress(pods.progress(vdu_pods))
             self._report_pods(vdu_pods, every_pod)
-            pending = pods(vdu_pods)
+            try:
+                pending = pods(vdu_pods)
+            except errors.NotReady:
+                self._report_faults(vdu_pods)
+                raise
             if pending is None:
                 return None
             if grace_deadline.passed:
@@ -128,6 +134,16 @@ class ObjectWaiter:
         for pod in changed:
             self._progress.resource(resource_progress.of_pod(pod))
         self._progress.deleted("Pod", _uids(every_pod))
+
+    def _report_faults(self, pods: Iterable[Object]) -> None:
+        """Report the pods that made the operation fail."""
+        for pod in pods:
+            state = resource_progress.of_pod(pod)
+            if events.fault(pod) and state.status != ResourceStatus.DONE:
+                failed = msgspec.structs.replace(
+                    state, status=ResourceStatus.FAILED
+                )
+                self._progress.resource(failed)
 
     def desired_size(self, manifest: Manifest) -> int:
         """Return how many pods a workload shall have, as in the cluster: an

@@ -124,7 +124,7 @@ class TestSteps(ProgressTest):
         (interrupted,) = end_step(other, StepOutcome.FAILED)
         self.assertEqual(StepOutcome.INTERRUPTED, interrupted.outcome)
         self.assertEqual(START.replace(minute=1), interrupted.end_time)
-        self.assertEqual(Status.FAILED, interrupted.resources[0].status)
+        self.assertEqual(Status.UNFINISHED, interrupted.resources[0].status)
 
     def test_the_latest_steps_are_kept(self) -> None:
         for number in range(operation_progress.MAX_STEPS + 2):
@@ -174,7 +174,7 @@ class TestResources(ProgressTest):
     def test_the_end_of_the_step_is_that_of_its_resources(self) -> None:
         for outcome, status in (
             (StepOutcome.COMPLETED, Status.DONE),
-            (StepOutcome.FAILED, Status.FAILED),
+            (StepOutcome.FAILED, Status.UNFINISHED),
         ):
             self.progress.enter_step("INFRA")
             self.progress.report_resource(a_resource("ready", Status.DONE))
