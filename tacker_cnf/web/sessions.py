@@ -28,7 +28,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     user: str = ""
     project: str = ""
     #: no other value that is encrypted with these keys has it
-    kind: Literal["web session"] = "web session"
+    kind: Literal["web session"]
 
     @property
     def is_expired(self) -> bool:
@@ -40,7 +40,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 def new_session(**values: str | datetime.datetime) -> Session:
     """Build a session with a secret of its own."""
     return msgspec.convert(
-        {"csrf": secrets.token_urlsafe(32), **values}, Session
+        {"csrf": secrets.token_urlsafe(32), "kind": "web session", **values},
+        Session,
     )
 
 
