@@ -2,9 +2,8 @@
 read as it arrives.
 """
 
-import email
-import email.message
 import io
+import re
 from typing import BinaryIO, Final, NamedTuple, cast
 
 from tacker_cnf import errors
@@ -15,6 +14,18 @@ MAX_HEAD_BYTES: Final = 4096
 MAX_FIELD_BYTES: Final = 4096
 #: fields before the file
 MAX_FIELDS: Final = 10
+# as browsers write them (RFC 7578, 4.1 and 4.2)
+_BOUNDARY: Final = re.compile(
+    r""";\s*boundary=("?)([\w'()+,./:=?-]{1,70})\1\s*(;|$)""",
+    re.ASCII | re.IGNORECASE,
+)
+_DISPOSITION: Final = rb"^content-disposition:[^\r\n]*;\s*"
+_NAME: Final = re.compile(
+    _DISPOSITION + rb'name="([^"\r\n]*)"', re.IGNORECASE | re.MULTILINE
+)
+_FILE_NAME: Final = re.compile(
+    _DISPOSITION + rb"filename\*?=", re.IGNORECASE | re.MULTILINE
+)
 
 
 class Upload(NamedTuple):
@@ -35,21 +46,21 @@ def read(source: BinaryIO, content_type: str) -> Upload:
     fields: dict[str, str] = {}
     for _ in range(MAX_FIELDS):
         head = reader.head()
-        name = head.get_param("name", header="Content-Disposition")
-        if head.get_filename() is not None:
+        if _FILE_NAME.search(head):
             file = io.BufferedReader(_Part(reader), READ_BYTES)
             return Upload(fields, cast("BinaryIO", file))
-        fields[str(name)] = reader.field()
+        name = _NAME.search(head)
+        if name is None:
+            raise errors.BadRequest("A field of the form has no name.")
+        fields[name[1].decode("latin-1")] = reader.field()
     raise errors.BadRequest("The form has too many fields before its file.")
 
 
 def _delimiter(content_type: str) -> bytes:
-    header = email.message.Message()
-    header["Content-Type"] = content_type
-    boundary = header.get_boundary()
-    if not boundary:
-        raise errors.BadRequest("Content-Type: it has no boundary.")
-    return b"\r\n--" + boundary.encode("latin-1")
+    boundary = _BOUNDARY.search(content_type)
+    if boundary is None:
+        raise errors.BadRequest("Content-Type: it has no valid boundary.")
+    return b"\r\n--" + boundary[2].encode()
 
 
 class _Reader:
@@ -66,7 +77,7 @@ class _Reader:
         while self.content(READ_BYTES):
             pass
 
-    def head(self) -> email.message.Message:
+    def head(self) -> bytes:
         """Read the delimiter and the headers of a part.
 
         :raises BadRequest: there is no further part
@@ -81,7 +92,7 @@ class _Reader:
             raise errors.BadRequest("The headers of a field are too long.")
         head = bytes(self._buffer[2:end])
         del self._buffer[: end + 4]
-        return email.message_from_bytes(head)
+        return head
 
     def field(self) -> str:
         """Read the content of a part that is a text.

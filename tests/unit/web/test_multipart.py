@@ -67,6 +67,13 @@ class TestRead(testtools.TestCase):
             (FIELD + b"\r\n--xyz\r\n" + long, "headers of a field"),
             (FIELD + long + FILE + END, "too long"),
             (FIELD + b"\xff" + FILE + END, "not UTF-8"),
+            (b"--xyz\r\nname: x\r\n\r\n" + FILE + END, "has no name"),
+            (
+                b"--xyz\r\nContent-Disposition: x; name*0*=''a;name*2=b\r\n\r\n"
+                + FILE
+                + END,
+                "has no name",
+            ),
             ((FIELD + b"\r\n") * 11 + FILE + END, "too many fields"),
         ):
             error = self.assertRaises(errors.BadRequest, read, data)
@@ -76,12 +83,27 @@ class TestRead(testtools.TestCase):
         file = read(FIELD + FILE + b"abc").file
         self.assertRaises(errors.BadRequest, file.read)
 
+    def test_boundaries(self) -> None:
+        for parameter in (
+            "boundary=xyz",
+            ' Boundary="xyz"; charset=utf-8',
+            "charset=utf-8;boundary=xyz ; x=y",
+        ):
+            source = io.BytesIO(FIELD + FILE + b"x" + END)
+            upload = multipart.read(source, f"multipart/form-data;{parameter}")
+            self.assertEqual(b"x", upload.file.read())
+
     def test_a_type_without_boundary(self) -> None:
         for kind in (
             "multipart/form-data",
             "",
             "multipart/form-data; boundary=",
+            'multipart/form-data; boundary="xyz',
+            "multipart/form-data; boundary*=utf-8''%E2%82%AC",
+            "multipart/form-data; boundary*0*=''a; boundary*2=b",
+            "multipart/form-data; boundary=\xe4",
         ):
-            self.assertRaises(
+            error = self.assertRaises(
                 errors.BadRequest, multipart.read, io.BytesIO(), kind
             )
+            self.assertIn("no valid boundary", str(error))
