@@ -20,6 +20,8 @@ from tacker_cnf.web.sessions import Session, SessionCookies
 LOG_IN: Final = "/login"
 #: paths below the root for which no log in is necessary
 _PUBLIC: Final = re.compile(rf"{ROOT}(/login|/logout|/static/.*)")
+#: what caches may keep, and send to others
+_STATIC: Final = f"{ROOT}/static/"
 #: headers by which a client authenticates at the API
 _CREDENTIALS: Final = ("HTTP_X_AUTH_TOKEN", "HTTP_X_SERVICE_TOKEN")
 _NEXT: Final = re.compile(r"/[A-Za-z0-9_][A-Za-z0-9._~/-]*(\?[\w.~%&=+-]*)?")
@@ -54,7 +56,7 @@ class SessionMiddleware:
         session = found or sessions.new_session()
         requests.enter(environ, self._visit(environ, session))
         start = start_response
-        if found is None:
+        if found is None and not environ["PATH_INFO"].startswith(_STATIC):
             start = self._with_cookie(environ, session, start_response)
         if _PUBLIC.fullmatch(environ["PATH_INFO"]):
             return self._public(environ, start)

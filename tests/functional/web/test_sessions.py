@@ -427,6 +427,7 @@ class TestResponses(SessionCase):
             "text/css; charset=utf-8", page.headers["Content-Type"]
         )
         self.assertIn("immutable", page.headers["Cache-Control"])
+        self.assertNotIn("Set-Cookie", page.headers)
         page = self.browser.get(path, If_None_Match=page.headers["ETag"])
         self.assertEqual((304, ""), (page.status, page.source))
         for other in (re.sub("/[0-9a-f]+/", "/0/", path), "/static/x/y/z"):
