@@ -4,7 +4,7 @@ request; a browser without one is sent to log in.
 
 import re
 import urllib.parse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from oslo_config import cfg
@@ -112,11 +112,8 @@ def _check_sender(environ: Environ, endpoint: str | None) -> None:
     """
     if environ["REQUEST_METHOD"] in {"GET", "HEAD"}:
         return
-    own = {environ.get("HTTP_HOST", "")}
-    if endpoint:
-        own.add(urllib.parse.urlsplit(endpoint).netloc)
     origin = environ.get("HTTP_ORIGIN")
-    is_own = origin is None or urllib.parse.urlsplit(origin).netloc in own
+    is_own = origin is None or origin in _origins(environ, endpoint)
     site = environ.get("HTTP_SEC_FETCH_SITE", "same-origin")
     if not is_own or site != "same-origin":
         raise errors.Forbidden(
@@ -125,6 +122,14 @@ def _check_sender(environ: Environ, endpoint: str | None) -> None:
             "is in front of this server, set [api] endpoint to the URL that "
             "browsers use."
         )
+
+
+def _origins(environ: Environ, endpoint: str | None) -> Iterator[str]:
+    """Yield the origins of this page; a proxy may have TLS."""
+    endpoint_host = urllib.parse.urlsplit(endpoint or "").netloc
+    for host in (environ.get("HTTP_HOST"), endpoint_host):
+        if host:
+            yield from (f"http://{host}", f"https://{host}")
 
 
 def _send_to_log_in(

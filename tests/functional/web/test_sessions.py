@@ -361,6 +361,9 @@ class TestForeignForms(testtools.TestCase):
             {"Sec_Fetch_Site": "same-site"},
             {"Origin": "http://evil.example"},
             {"Origin": "null"},
+            {"Origin": "http://["},
+            {"Origin": "//localhost:80"},
+            {"Origin": "http://localhost:80@evil.example"},
         ):
             page = self.browser.send_form(
                 path, self.browser.page.hidden, **header
