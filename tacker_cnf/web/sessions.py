@@ -87,5 +87,7 @@ def _cookie(header: str) -> str:
 
 
 def _attributes(path: str, *, is_secure: bool) -> str:
+    # Strict: a link from another site would come without the cookie, and the
+    # response would replace it by a new session
     secure = "; Secure" if is_secure else ""
-    return f"Path={path}; HttpOnly; SameSite=Strict{secure}"
+    return f"Path={path}; HttpOnly; SameSite=Lax{secure}"

@@ -419,7 +419,7 @@ class TestResponses(SessionCase):
     def test_cookie(self) -> None:
         cookie = self.browser.get("/login").headers["Set-Cookie"]
         self.assertTrue(
-            cookie.endswith("; Path=/ui; HttpOnly; SameSite=Strict"), cookie
+            cookie.endswith("; Path=/ui; HttpOnly; SameSite=Lax"), cookie
         )
         self.assertNotIn("Set-Cookie", self.browser.get("/login").headers)
 
