@@ -16,6 +16,7 @@ from tests.fixtures import openstack
 from tests.fixtures.api_server import ApiServer
 from tests.fixtures.chromium import (
     NARROW,
+    TIMEOUT_MS,
     WIDE,
     Chromium,
     require_chromium,
@@ -52,6 +53,14 @@ TRANSFER: Final = """content => {
     const transfer = new DataTransfer();
     transfer.items.add(new File([bytes], "vnf.csar"));
     return transfer;
+}"""
+
+#: sets whether a tab is in the background
+HIDE: Final = """hidden => {
+    Object.defineProperty(document, "hidden", {
+        configurable: true, get: () => hidden,
+    });
+    document.dispatchEvent(new Event("visibilitychange"));
 }"""
 
 
@@ -304,6 +313,46 @@ class TestOperator(PageCase):
         self.see("voice-gateway")
         deleted = self.page.get_by_text("web-frontend")
         self.assertEqual(0, deleted.count())
+
+
+class TestTabs(PageCase):
+    """Several tabs, and links of other sites."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.sandbox = self.useFixture(Sandbox())
+        self.open_browser(self.sandbox.facts["api"])
+
+    def test_more_tabs_than_connections(self) -> None:
+        self.goto("/vnf_packages")
+        self.hide(self.page, hidden=True)
+        for _ in range(7):
+            other = self.page.context.new_page()
+            other.set_default_timeout(TIMEOUT_MS)
+            other.goto(self.root + "/vnf_packages")
+            self.hide(other, hidden=True)
+        last = self.page.context.new_page()
+        last.goto(self.root + "/vnf_packages")
+        csar = self.useFixture(Csar())
+        last.get_by_label("CSAR of a VNF package").set_input_files(csar.path)
+        last.get_by_role("button", name="Upload").click()
+        last.get_by_text("Onboarded").first.wait_for()
+        self.assertEqual(0, self.page.get_by_text("Onboarded").count())
+        self.hide(self.page, hidden=False)
+        self.see("Onboarded")
+        self.assertEqual([], self.browser.faults)
+
+    def hide(self, page: Any, *, hidden: bool) -> None:
+        """Let a tab be in the background, or not."""
+        page.evaluate(HIDE, hidden)
+
+    def test_a_link_of_another_site_keeps_the_session(self) -> None:
+        self.goto()
+        before = self.page.context.cookies(self.root)
+        self.page.goto(self.root.replace("127.0.0.1", "localhost"))
+        with self.page.expect_navigation():
+            self.page.evaluate("url => { location = url; }", f"{self.root}/")
+        self.assertEqual(before, self.page.context.cookies(self.root))
 
 
 class TestLogIn(PageCase):

@@ -92,10 +92,17 @@ const TYPES = [
 const RECONNECT_INTERVAL_MS = 5000;
 const GROWTH_INTERVAL_MS = 2000;
 
+let source = null;
+let lastEventId = "";
+
 function connect() {
-  const source = new EventSource(main.dataset.events);
+  if (source || document.hidden) return;
+  const url = new URL(main.dataset.events, location);
+  if (lastEventId) url.searchParams.set("last_event_id", lastEventId);
+  source = new EventSource(url);
   for (const type of TYPES) {
     source.addEventListener(type, (event) => {
+      lastEventId = event.lastEventId;
       report(event);
       refresh();
     });
@@ -108,14 +115,23 @@ function connect() {
     main.classList.add("offline");
     // the browser gives up after a response that is not a stream
     if (source.readyState === EventSource.CLOSED) {
+      disconnect();
       refresh(); // the session may have ended
       setTimeout(connect, RECONNECT_INTERVAL_MS);
     }
   });
-  addEventListener("pagehide", () => source.close());
+}
+
+function disconnect() {
+  source?.close();
+  source = null;
 }
 
 connect();
+// a hidden page has no stream: browsers open six connections to a server
+document.addEventListener("visibilitychange", () => (document.hidden ? disconnect() : connect()));
+addEventListener("pagehide", disconnect);
+addEventListener("pageshow", connect);
 // the bars of what runs grow without an event, too
 setInterval(() => {
   if (!document.hidden && document.querySelector("[data-active]")) refresh();
