@@ -1,11 +1,17 @@
 """The resources of a VNF as a tree: VDUs, their VNFCs, and what these have."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from tacker_cnf.lcm.vnfc_ids import LOST
 from tacker_cnf.sol.connection_point import CpProtocolInfo
-from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo, VnfcResourceInfo
+from tacker_cnf.sol.vnf_instance import (
+    InstantiatedVnfInfo,
+    VirtualStorageResourceInfo,
+    VnfcInfo,
+    VnfcResourceInfo,
+    VnfOperationalState,
+)
 
 
 class Leaf(NamedTuple):
@@ -55,9 +61,17 @@ def build(info: InstantiatedVnfInfo | None) -> Tree:
     """Return the resources of a VNF; none, if it is not instantiated."""
     if info is None:
         return Tree((), ())
+    names = {v.vnfc_resource_info_id: v for v in info.vnfc_info}
+    storages = {s.id: s for s in info.virtual_storage_resource_info}
     found: dict[str, list[Vnfc]] = {}
     for resource in info.vnfc_resource_info:
-        found.setdefault(resource.vdu_id, []).append(_vnfc(info, resource))
+        leaves = (
+            *_storages(storages, resource),
+            *_connection_points(resource),
+        )
+        found.setdefault(resource.vdu_id, []).append(
+            _vnfc(resource, names.get(resource.id), info.vnf_state, leaves)
+        )
     vdus = (Vdu(name, tuple(found[name])) for name in sorted(found))
     return Tree(tuple(vdus), tuple(_links(info)))
 
@@ -68,28 +82,28 @@ def lost_vnfcs(info: InstantiatedVnfInfo | None) -> int:
     return sum(bool(resource.metadata.get(LOST)) for resource in resources)
 
 
-def _vnfc(info: InstantiatedVnfInfo, resource: VnfcResourceInfo) -> Vnfc:
-    named = [
-        vnfc
-        for vnfc in info.vnfc_info
-        if vnfc.vnfc_resource_info_id == resource.id
-    ]
-    state = str(named[0].vnfc_state) if named else str(info.vnf_state)
+def _vnfc(
+    resource: VnfcResourceInfo,
+    vnfc: VnfcInfo | None,
+    vnf_state: VnfOperationalState,
+    leaves: tuple[Leaf, ...],
+) -> Vnfc:
+    state = vnfc.vnfc_state if vnfc else vnf_state
     return Vnfc(
-        id=named[0].id if named else resource.id,
+        id=vnfc.id if vnfc else resource.id,
         resource_id=resource.compute_resource.resource_id,
         kind=resource.compute_resource.vim_level_resource_type or "",
-        state="LOST" if resource.metadata.get(LOST) else state,
+        state="LOST" if resource.metadata.get(LOST) else str(state),
         zone=resource.zone_id,
-        leaves=(*_storages(info, resource), *_connection_points(resource)),
+        leaves=leaves,
     )
 
 
 def _storages(
-    info: InstantiatedVnfInfo, resource: VnfcResourceInfo
+    found: Mapping[str, VirtualStorageResourceInfo], resource: VnfcResourceInfo
 ) -> Iterator[Leaf]:
-    for storage in info.virtual_storage_resource_info:
-        if storage.id in resource.storage_resource_ids:
+    for storage_id in resource.storage_resource_ids:
+        if storage := found.get(storage_id):
             yield Leaf(
                 "Storage",
                 storage.virtual_storage_desc_id,
