@@ -3,6 +3,8 @@
 
 const main = document.getElementById("main");
 const MIN_INTERVAL_MS = 250;
+// a page that takes long is fetched less often
+const INTERVAL_FACTOR = 4;
 let isFetching = false;
 let isStale = false;
 
@@ -14,6 +16,7 @@ async function refresh() {
   isFetching = true;
   do {
     isStale = false;
+    const start = performance.now();
     const response = await fetch(location.href, { redirect: "manual" }).catch(() => null);
     if (response && response.type === "opaqueredirect") {
       location.reload(); // the session has ended: log in
@@ -23,7 +26,8 @@ async function refresh() {
       const text = await response.text();
       update(new DOMParser().parseFromString(text, "text/html"));
     }
-    await new Promise((resolve) => setTimeout(resolve, MIN_INTERVAL_MS));
+    const interval = Math.max(MIN_INTERVAL_MS, INTERVAL_FACTOR * (performance.now() - start));
+    await new Promise((resolve) => setTimeout(resolve, interval));
   } while (isStale);
   isFetching = false;
 }
