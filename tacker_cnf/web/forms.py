@@ -96,7 +96,7 @@ def build(values: Mapping[str, Any], kind: type[T]) -> T:
 
     :raises BadRequest: they are not valid
     """
-    given = {k: v for k, v in values.items() if v not in (None, [], {})}
+    given = {k: v for k, v in values.items() if v not in (None, [])}
     try:
         return strict.convert(given, kind)
     except msgspec.ValidationError as error:

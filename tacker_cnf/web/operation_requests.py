@@ -22,7 +22,7 @@ def build(task: str, form: Form) -> SolType:
     """
     values = {
         **_BUILDERS[task](form),
-        "additionalParams": form.mapping("additional_params"),
+        "additionalParams": form.mapping("additional_params") or None,
     }
     kind: type[SolType] = registry.INSTANCE_TASKS[task].request_type
     return forms.build(values, kind)
@@ -33,7 +33,7 @@ def _instantiate(form: Form) -> Mapping[str, Any]:
     return {
         "flavourId": form.text("flavour"),
         "instantiationLevelId": form.text("level"),
-        "vimConnectionInfo": {VIM: {"vimId": vim_id}} if vim_id else {},
+        "vimConnectionInfo": {VIM: {"vimId": vim_id}} if vim_id else None,
     }
 
 

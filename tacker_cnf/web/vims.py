@@ -104,8 +104,9 @@ def _new_vim(form: Form) -> NewVim:
                 key: form.text(name)
                 for name, key in PROJECT.items()
                 if form.text(name)
-            },
-            "extra": {"region": region} if region else {},
+            }
+            or None,
+            "extra": {"region": region} if region else None,
             "is_default": form.text("is_default") is not None,
         },
         NewVim,

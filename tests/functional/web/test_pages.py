@@ -268,6 +268,34 @@ class TestForms(PageCase):
         self.assertIn("ZIP", page.text)
         self.assertIn("There are no VNF packages", page.text)
 
+    def test_a_vim_without_credentials(self) -> None:
+        self.browser.get("/vims/new")
+        page = self.browser.post(
+            "/vims",
+            name="x",
+            type="kubernetes",
+            auth_url="https://vim.example",
+        )
+        self.assertEqual(400, page.status)
+        self.assertIn("bearer_token, or client_cert", page.text)
+
+    def test_keys_are_not_shown_again(self) -> None:
+        self.browser.get("/vims/new")
+        page = self.browser.post(
+            "/vims",
+            name="x",
+            type="kubernetes",
+            auth_url="https://vim.example",
+            ssl_ca_cert="an-authority",
+            client_cert="a-certificate",
+            client_key="a-key",
+        )
+        self.assertEqual(400, page.status)
+        self.assertIn("an-authority", page.text)
+        # a file with a certificate may have its key, too
+        for secret in ("a-certificate", "a-key"):
+            self.assertNotIn(secret, page.source)
+
     def test_an_unreachable_vim(self) -> None:
         self.browser.get("/vims/new")
         page = self.browser.post(
