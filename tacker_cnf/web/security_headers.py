@@ -7,7 +7,7 @@ from tacker_cnf.api.middleware import Environ, Wsgi
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self' data:; connect-src 'self'; form-action 'self'; "
+    "img-src 'self'; connect-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS: Final = (
