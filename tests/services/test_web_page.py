@@ -199,7 +199,7 @@ class TestOperator(PageCase):
         self.start_pods()
         self.see_state("Completed")
         self.check_page()
-        self.see("INSTANTIATE COMPLETED")
+        self.see("Instantiate: Completed")
 
     def start_pods(self) -> None:
         """Start the pods that wait, and later ones at once."""

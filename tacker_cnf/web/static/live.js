@@ -73,13 +73,20 @@ function mergeAttributes(old, fresh) {
   }
 }
 
+// Returns the name of a constant as words.
+function words(name) {
+  return name.charAt(0) + name.slice(1).replaceAll("_", " ").toLowerCase();
+}
+
 function report(event) {
   const list = document.getElementById("events");
   if (!list || event.type === "OperationProgress") return;
   const content = JSON.parse(event.data);
   const entry = document.createElement("li");
   const time = new Date(content.timeStamp || Date.now()).toISOString().slice(11, 19);
-  entry.textContent = `${time} ${content.operation || ""} ${content.operationState || event.type}`;
+  const { operation, operationState } = content;
+  const text = operationState ? `${words(operation)}: ${words(operationState)}` : event.type;
+  entry.textContent = `${time} ${text}`;
   list.querySelector(".quiet")?.remove();
   list.append(entry);
 }
