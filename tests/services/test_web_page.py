@@ -161,6 +161,14 @@ class TestOperator(PageCase):
         self.terminate()
         self.assertEqual([], self.browser.faults)
 
+    def test_a_long_name_without_spaces(self) -> None:
+        self.upload(self.useFixture(Csar()))
+        self.create("W" * 250)
+        path = self.page.url.removeprefix(self.root)
+        for shown in ("/", path, f"{path}/instantiate", f"{path}/delete"):
+            self.goto(shown)
+            self.check_page()
+
     def register_vim(self) -> None:
         vim = yaml.safe_load(Path(self.sandbox.facts["vim"]).read_text())
         self.goto("/vims/new")
