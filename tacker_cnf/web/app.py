@@ -127,7 +127,12 @@ def public_routes(
         "/static/{id}/{path}": {"GET": StaticFiles().get}
     }
     if conf.api.auth_strategy != "noauth":
-        log_in = LogIn(Keystone(conf, slots.for_logins(conf)), cookies)
+        keystone = Keystone(
+            conf,
+            log_ins=slots.for_logins(conf),
+            log_outs=slots.for_logins(conf),
+        )
+        log_in = LogIn(keystone, cookies)
         found["/login"] = {"GET": log_in.get, "POST": log_in.post}
         found["/logout"] = {"POST": log_in.post_log_out}
     return found

@@ -17,7 +17,7 @@ from tacker_cnf.web.sessions import Session
 #: limits of an exchange with Keystone
 TIMEOUT_S: Final = 10.0
 MAX_RESPONSE_BYTES: Final = 1_000_000
-#: places of attempts to log in are not those of a project
+#: the places are not those of a project
 _PLACES: Final = "log-in"
 
 
@@ -48,12 +48,17 @@ class _Body(msgspec.Struct):
 class Keystone:
     """The Keystone that checks the tokens of clients.
 
-    :param slots: limits the requests that wait for it
+    :param log_ins: limits the requests that log in
+    :param log_outs: limits those that log out, which any number of requests
+        to log in do not prevent
     """
 
-    def __init__(self, conf: cfg.ConfigOpts, slots: Slots) -> None:
+    def __init__(
+        self, conf: cfg.ConfigOpts, log_ins: Slots, log_outs: Slots
+    ) -> None:
         self._conf = conf
-        self._slots = slots
+        self._log_ins = log_ins
+        self._log_outs = log_outs
         options = conf[AUTHTOKEN]
         client_options = msgspec.structs.replace(
             clients.options_from_conf(conf),
@@ -69,7 +74,9 @@ class Keystone:
         :raises Unavailable: Keystone does not answer, or too many users log
             in
         """
-        response = self._request("POST", json={"auth": _request(credentials)})
+        response = self._request(
+            self._log_ins, "POST", json={"auth": _request(credentials)}
+        )
         if response.status_code in {400, 401, 403}:
             raise errors.Unauthorized(
                 "Keystone rejects the user, the password, the project or "
@@ -96,18 +103,23 @@ class Keystone:
     def log_out(self, token: str) -> None:
         """Revoke a token.
 
-        :raises Unavailable: Keystone does not answer, or too many users log
-            in
+        :raises Unavailable: Keystone does not answer, or fails, or too many
+            users log out
         """
         headers = {"X-Auth-Token": token, "X-Subject-Token": token}
-        self._request("DELETE", headers=headers)
+        response = self._request(self._log_outs, "DELETE", headers=headers)
+        # one that has expired or was revoked before is not found
+        if response.status_code not in {204, 401, 404}:
+            raise errors.PeerFailed(
+                f"Keystone answered with status {response.status_code}."
+            )
 
-    def _request(self, method: str, **options: Any) -> Any:
+    def _request(self, slots: Slots, method: str, **options: Any) -> Any:
         url = f"{self._url()}/auth/tokens"
         limits = ExchangeLimits(
             timeout=TIMEOUT_S, max_bytes=MAX_RESPONSE_BYTES
         )
-        with self._slots.take(_PLACES), clients.translated_errors(url):
+        with slots.take(_PLACES), clients.translated_errors(url):
             return self._client.request(
                 method, url, extensions={"limits": limits}, **options
             )

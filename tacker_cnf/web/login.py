@@ -1,14 +1,15 @@
 """Log in and log out."""
 
-import contextlib
-
 import pecan
+from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.web import pages, requests, session_middleware, sessions
 from tacker_cnf.web.forms import Form
 from tacker_cnf.web.keystone import Credentials, Keystone
 from tacker_cnf.web.sessions import Session, SessionCookies
+
+LOG = log.getLogger(__name__)
 
 DEFAULT_DOMAIN = "Default"
 
@@ -57,9 +58,11 @@ class LogIn:
         """Revoke the token, and forget it."""
         token = requests.current().session.token
         if token:
-            # the browser forgets it in any case
-            with contextlib.suppress(errors.Unavailable):
+            try:
                 self._keystone.log_out(token)
+            except errors.Unavailable as error:
+                # the browser forgets it in any case
+                LOG.warning("Token not revoked at log out: %s", error)
         self._begin(sessions.new_session())
         pages.redirect(session_middleware.LOG_IN)
 

@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import fixtures
 import testtools
 
 from tacker_cnf.api.http import BINARY
@@ -146,6 +147,16 @@ class TestLogIn(SessionCase):
         self.assertEqual([token], revoked)
         self.assertEqual("/ui/login", self.browser.get().location)
 
+    def test_a_token_that_cannot_be_revoked(self) -> None:
+        log = self.useFixture(fixtures.FakeLogger())
+        self.log_in()
+        self.browser.get()
+        self.vnfm.keystone.responder = _always((500, {}, b""))
+        page = self.browser.post("/logout")
+        self.assertEqual("/ui/login", page.location)
+        self.assertIn("Token not revoked at log out", log.output)
+        self.assertEqual("/ui/login", self.browser.get().location)
+
     def test_a_keystone_that_does_not_answer(self) -> None:
         self.vnfm.keystone.stop()
         self.browser.get("/login")
@@ -182,6 +193,9 @@ class TestLogIn(SessionCase):
         self.assertIn("too long for a cookie", page.text)
 
     def test_attempts_are_limited(self) -> None:
+        self.log_in()
+        self.browser.get()
+        self.vnfm.keystone.requests.clear()
         self.vnfm.is_open.clear()
         self.addCleanup(self.vnfm.is_open.set)
         threads = []
@@ -198,6 +212,8 @@ class TestLogIn(SessionCase):
         waiting.until(
             lambda: len(self.vnfm.keystone.requests) == 2, "the attempts"
         )
+        self.browser.post("/logout")
+        self.assertEqual("DELETE", self.vnfm.keystone.requests[-1].method)
         self.browser.get("/login")
         page = self.browser.post(
             "/login", user="me", password=PASSWORD, project=OWNER
