@@ -6,6 +6,7 @@ file reads the cookie of another.
 
 import datetime
 import secrets
+from collections.abc import Iterator
 from typing import Final, Literal
 
 import msgspec
@@ -57,8 +58,13 @@ class SessionCookies:
     def read(self, header: str) -> Session | None:
         """Return the session in a Cookie header; None: there is none, or it
         was not written with the keys of this service.
+
+        Another service of the same domain may have set cookies of this name.
         """
-        value = _cookie(header)
+        found = (self._decrypt(value) for value in _cookies(header))
+        return next((session for session in found if session), None)
+
+    def _decrypt(self, value: str) -> Session | None:
         try:
             text = self._keys.decrypt(value)
             return msgspec.json.decode(text, type=Session)
@@ -77,13 +83,12 @@ class SessionCookies:
         return cookie
 
 
-def _cookie(header: str) -> str:
-    """Return the value of the cookie; empty: there is none."""
+def _cookies(header: str) -> Iterator[str]:
+    """Yield the values of the cookies of a session."""
     for part in header.split(";"):
         name, _, value = part.strip().partition("=")
         if name == COOKIE:
-            return value
-    return ""
+            yield value
 
 
 def _attributes(path: str, *, is_secure: bool) -> str:

@@ -274,6 +274,11 @@ class TestTokens(SessionCase):
             page = self.browser.get()
             self.assertEqual("/ui/login", page.location)
 
+    def test_a_cookie_of_another_service_before_the_own_one(self) -> None:
+        self.log_in()
+        self.browser.cookie = f"{sessions.COOKIE}=x; {self.browser.cookie}"
+        self.assertEqual(200, self.browser.get().status)
+
     def use(self, session: sessions.Session) -> None:
         """Replace the session of the browser."""
         cookies = sessions.SessionCookies(VAULT.fernet)
