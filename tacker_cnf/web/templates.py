@@ -9,6 +9,8 @@ import msgspec
 
 from tacker_cnf.web import assets
 
+#: files of a package that a page lists
+MAX_FILES: Final = 200
 #: state -> its colour; all others are neutral
 _COLOURS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -51,7 +53,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["asset"] = assets.path_of
+    environment.globals |= {"asset": assets.path_of, "max_files": MAX_FILES}
     environment.filters |= {
         "colour": lambda state: _COLOURS.get(str(state), "plain"),
         "words": _words,

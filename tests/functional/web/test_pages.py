@@ -351,6 +351,21 @@ class TestHostileContent(PageCase):
         self.assertNotIn("img", page.tags)
         self.assertIn("<img src=x>", page.text)
 
+    def test_many_files(self) -> None:
+        many = {f"Files/many/{number:03}.txt": "x" for number in range(300)}
+        package = self.upload(self.useFixture(Csar(files=many)))
+        page = self.browser.get(package)
+        self.assertIn("Files/many/100.txt", page.text)
+        self.assertNotIn("Files/many/299.txt", page.text)
+        self.assertRegex(page.text, "and 10[0-9] more")
+        package_id = package.rpartition("/")[2]
+        self.browser.get(f"/vnf_instances/new?package={package_id}")
+        page = self.browser.post("/vnf_instances", package=package_id)
+        path = page.location.removeprefix("/ui")
+        page = self.browser.get(f"{path}/instantiate")
+        self.assertNotIn("Files/many/299.txt", page.text)
+        self.assertRegex(page.text, "and 10[0-9] more")
+
     def test_parameters_of_operations(self) -> None:
         self.register_vim()
         path = self.create()
