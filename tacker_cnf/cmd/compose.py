@@ -170,6 +170,7 @@ def application(
                 shared.store,
                 slots.for_event_streams(shared.conf),
                 shared.conf.notification.event_retention,
+                shared.conf.api.event_stream_time,
                 shared.clock,
             ),
             vims=VimService(shared.store, shared.drivers, peer_slots),

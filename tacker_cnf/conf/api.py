@@ -83,6 +83,13 @@ OPTIONS = (
         "keep their connections. They need no threads. Further ones are "
         "rejected with 503.",
     ),
+    cfg.FloatOpt(
+        "event_stream_time",
+        default=300.0,
+        min=0.1,
+        help="Seconds after which the server ends a stream of events: the "
+        "client connects again, and its token is checked again.",
+    ),
     cfg.IntOpt(
         "project_share",
         default=75,

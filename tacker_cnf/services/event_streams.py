@@ -33,8 +33,6 @@ RETRY_DELAY_S: Final = 5.0
 PAGE_SIZE: Final = 500
 #: the most events that are sent to a client that connects again
 MAX_BACKLOG: Final = 1000
-#: seconds after which a stream ends, so that the token is checked again
-MAX_STREAM_S: Final = 300.0
 
 
 class EventStreams:
@@ -43,6 +41,7 @@ class EventStreams:
 
     :param slots: limits the number of streams
     :param retention: seconds for which delivered events are kept
+    :param max_time: seconds after which a stream ends
     """
 
     def __init__(
@@ -50,11 +49,13 @@ class EventStreams:
         store: Store,
         slots: Slots,
         retention: float,
+        max_time: float,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._store = store
         self._slots = slots
         self._retention = retention
+        self._max_time = max_time
         self._clock = clock
         self._streams: set[EventStream] = set()
         #: streams that are open or being opened
@@ -89,7 +90,7 @@ class EventStreams:
             stream = EventStream(
                 client,
                 wanted,
-                Deadline.within(MAX_STREAM_S, self._clock),
+                Deadline.within(self._max_time, self._clock),
                 self._wake.set,
                 # before the database is read, so that no event is missed
                 self._log.newest,

@@ -249,11 +249,6 @@ class TestStream(EventsCase):
         client.line("")
         client.line(": keep-alive")
 
-    def test_a_stream_ends_after_some_time(self) -> None:
-        name = f"{event_streams.__name__}.MAX_STREAM_S"
-        self.useFixture(fixtures.MonkeyPatch(name, 0.5))
-        self.assertIsNone(self.client().next())
-
     def test_an_error_does_not_end_the_streams(self) -> None:
         client = self.client()
         failed = threading.Event()
@@ -285,10 +280,15 @@ class TestStream(EventsCase):
         event = client.until(CREATION)
         self.assertEqual(str(number), event.id)
 
+
+class TestEnd(EventsCase):
+    options: Mapping[str, dict[str, Any]] = {"api": {"event_stream_time": 0.5}}
+
+    def test_a_stream_ends_after_some_time(self) -> None:
+        self.assertIsNone(self.client().next())
+
     def test_another_server_sends_it_too(self) -> None:
         """It has no STREAM, and uses a thread."""
-        name = f"{event_streams.__name__}.MAX_STREAM_S"
-        self.useFixture(fixtures.MonkeyPatch(name, 0.5))
         response = self.vnfm.call("GET", "/events")
         self.assertIn(b"retry: 1000\n\n", response.content)
 

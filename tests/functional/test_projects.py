@@ -36,7 +36,8 @@ class ProjectsCase(ApiCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.vnfm = self.useFixture(Projects())
+        # the stream of events is read to its end
+        self.vnfm = self.useFixture(Projects(api={"event_stream_time": 0.1}))
         self.receiver = self.useFixture(HttpReceiver())
         self.csar = self.useFixture(Csar())
         self.vim_id = self.register_vim("a vim")

@@ -89,7 +89,8 @@ class TestOtherProject(testtools.TestCase):
             Deployment(
                 self,
                 POSTGRESQL,
-                api={"auth_strategy": "keystone"},
+                # the stream of events is read to its end
+                api={"auth_strategy": "keystone", "event_stream_time": 0.1},
                 keystone_authtoken=keystone,
             )
         )
