@@ -73,8 +73,8 @@ class TestLocks(testtools.TestCase):
         self.check("test", *(self.service[name] for name in names))
         self.check("test", self.sandbox[""], self.sandbox["test"], self.build)
 
-    def test_the_service_is_installed_with_both_databases(self) -> None:
-        names = ("", "mysql", "postgresql")
+    def test_the_service_is_installed_with_all_that_it_may_use(self) -> None:
+        names = ("", "mysql", "postgresql", "tracing")
         self.check("service", *(self.service[name] for name in names))
         self.check("build", self.build)
 
