@@ -52,11 +52,13 @@ tacker_cnf sandbox
   export OS_AUTH_TYPE=none OS_ENDPOINT={api}
   openstack vim register sandbox --config-file {vim} --is-default
   openstack --os-tacker-api-version 2 vnflcm list
-  tacker-cnf-manage {configuration} notifications list
-
-Set options in {state}/conf.d/*.conf and start it again.
-Stop it with Ctrl-C.
+  {manage} {configuration} notifications list
 """
+PERMANENT = "Set options in {state}/conf.d/*.conf and start it again."
+TEMPORARY = (
+    "Its files are deleted when it stops; --state names a directory for them, "
+    "and for options."
+)
 
 CONFIGURATION = """\
 [DEFAULT]
@@ -244,6 +246,9 @@ def serve(options: argparse.Namespace, state: Path) -> None:
         port = listener.getsockname()[1]
         scheme = "https" if conf.api.tls_certificate else "http"
         _announce(state, f"{scheme}://127.0.0.1:{port}", cluster_config)
+        hint = PERMANENT if options.state else TEMPORARY
+        print(hint.format(state=state), "Stop it with Ctrl-C.", sep="\n")
+        sys.stdout.flush()
         try:
             # SystemExit ends it
             asyncio.run(server.serve([listener], asyncio.Event()))
@@ -266,7 +271,8 @@ def _announce(state: Path, api: str, cluster_config: dict[str, Any]) -> None:
         "configuration": shlex.join(arguments(state)),
     }
     _write(state / "kubeconfig", yaml.safe_dump(cluster_config))
-    print(GUIDE.format(**facts), flush=True)
+    manage = Path(sys.executable).with_name("tacker-cnf-manage")
+    print(GUIDE.format(**facts, manage=shlex.quote(str(manage))), flush=True)
     ready = state / "sandbox.json"
     _write(ready.with_suffix(".new"), json.dumps(facts))
     ready.with_suffix(".new").rename(ready)
