@@ -4,13 +4,14 @@ import argparse
 
 from oslo_config import cfg
 
-from tacker_cnf.db import conductors, session, statistics
+from tacker_cnf.cmd import database
+from tacker_cnf.db import conductors, statistics
 from tacker_cnf.db.conductors import LiveConductor
 
 
 def list_all(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """List the live conductors."""
-    with session.open_store(conf).reader() as reader:
+    with database.open_existing(conf) as store, store.reader() as reader:
         found = conductors.list_alive(reader)
         now = statistics.read_clock(reader)
     if not found:

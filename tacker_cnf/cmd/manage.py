@@ -38,7 +38,8 @@ def db_upgrade(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:
 
 def db_version(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """Print the schema version of the database and that of this release."""
-    found = schema.version(session.open_store(conf))
+    with database.open_existing(conf) as store:
+        found = schema.version(store)
     return f"Database: version {found}; this release: {schema.HEAD}."
 
 
@@ -107,6 +108,14 @@ COMMANDS: dict[str, Command | dict[str, Command]] = {
         "set": quotas.set_quota,
         "unset": quotas.unset_quota,
     },
+}
+#: what the commands of an area are for
+AREAS: Final = {
+    "db": "Upgrade the database, or delete old operations from it.",
+    "keys": "Create or replace the keys of the secrets in the database.",
+    "notifications": "List, resend or drop the parked notifications.",
+    "leftovers": "List or forget what failed instantiations have left.",
+    "quotas": "Show or change the quotas of a project.",
 }
 _PROJECT: Final = Argument("project", help="its id")
 _QUOTA: Final = "name of the option in [quotas]"
@@ -182,7 +191,7 @@ def _parser() -> argparse.ArgumentParser:
         if callable(commands):
             _add_command(areas, area, commands)
             continue
-        actions = areas.add_parser(area).add_subparsers(
+        actions = areas.add_parser(area, help=AREAS[area]).add_subparsers(
             dest="action", required=True
         )
         for action, run in commands.items():

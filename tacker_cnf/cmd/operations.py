@@ -27,7 +27,11 @@ def list_all(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:
             MAX_LISTED,
         )
     if not found:
-        return "No such operation."
+        project = (
+            f" of project {arguments.project}" if arguments.project else ""
+        )
+        wanted = " or ".join(chosen) or "running, waiting or FAILED_TEMP"
+        return f"No operation{project} is {wanted}."
     lines = [*map(_format, found), f"{len(found)} operations."]
     if len(found) == MAX_LISTED:
         lines[-1] = f"The latest {MAX_LISTED}; --project lists fewer."

@@ -16,17 +16,21 @@ from tacker_cnf import errors, tracing
 from tacker_cnf.db import schema, session
 from tacker_cnf.db.session import Store, first_line
 
-DATABASE_ERRORS: Final = (
-    *session.DATABASE_ERRORS,
-    ImportError,  # the driver in the URL is not installed
-)
 #: errors of the configuration or the environment, not of the program
 STARTUP_ERRORS: Final = (
     errors.VnfmError,
     cfg.Error,
     OSError,
-    *DATABASE_ERRORS,
+    ImportError,  # a driver in a URL is not installed
+    *session.DATABASE_ERRORS,
 )
+#: what has a package that only some configurations need
+EXTRAS: Final = {
+    "psycopg2": "tacker_cnf[postgresql]",
+    "pymysql": "tacker_cnf[mysql]",
+    "MySQLdb": "tacker_cnf[mysql], and use mysql+pymysql://",
+    "opentelemetry": "tacker_cnf[tracing]",
+}
 #: malloc.h
 M_ARENA_MAX: Final = -8
 #: prctl(2)
@@ -60,21 +64,32 @@ def start_tracing(conf: cfg.ConfigOpts, program: str) -> None:
     """
     if conf.tracing.endpoint is None:
         return
+    tracing.set_tracer(load_span_exporter()(conf, program))
+
+
+def load_span_exporter() -> Callable[[cfg.ConfigOpts, str], tracing.Tracer]:
+    """Return the class that exports spans.
+
+    :raises VnfmError: the packages are not installed
+    """
     try:
         # imported here: it needs memory, and packages of an extra
         from tacker_cnf.cmd.span_exporter import SpanExporter
     except ImportError as error:
         raise errors.VnfmError(
-            f"[tracing] endpoint is set, but {error.name} is not installed: "
-            "install tacker_cnf[tracing]."
+            f"[tracing] endpoint is set, but {error_summary(error)}"
         ) from None
-    tracing.set_tracer(SpanExporter(conf, program))
+    return SpanExporter
 
 
 def error_summary(error: Exception) -> str:
     """Return a startup error in one line."""
-    if isinstance(error, DATABASE_ERRORS):
+    if isinstance(error, session.DATABASE_ERRORS):
         return f"The database cannot be used: {first_line(error)}"
+    if isinstance(error, ModuleNotFoundError):
+        name = str(error.name).partition(".")[0]
+        wanted = EXTRAS.get(name, "tacker_cnf with all that it requires")
+        return f"{name} is not installed: install {wanted}."
     return str(error)
 
 
@@ -94,13 +109,20 @@ def disable_ptrace() -> None:
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
+class NoTables(errors.VnfmError):
+    """The database has no tables. Run `tacker-cnf-manage db upgrade`."""
+
+
 def check_schema(store: Store) -> None:
     """Check that the database has the schema of this release, or of a later
     one.
 
     :raises VnfmError: the schema has an earlier version
+    :raises NoTables: there is none
     """
     found = schema.version(store)
+    if found is None:
+        raise NoTables
     if not schema.is_usable(found):
         raise errors.VnfmError(
             f"The database has schema version {found}, this release needs "

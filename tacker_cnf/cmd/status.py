@@ -13,10 +13,10 @@ from oslo_upgradecheck import common_checks, upgradecheck
 from oslo_upgradecheck.upgradecheck import Code, Result
 
 from tacker_cnf import conf as configuration
-from tacker_cnf.cmd import start
+from tacker_cnf.cmd import database, start
 from tacker_cnf.cmd.doctor import files, findings, options, peers
 from tacker_cnf.cmd.doctor.findings import Check, Level
-from tacker_cnf.db import conductors, schema, session, statistics
+from tacker_cnf.db import conductors, schema, statistics
 from tacker_cnf.db.session import Store
 from tacker_cnf.lcm import states
 
@@ -49,6 +49,10 @@ class UpgradeChecks(upgradecheck.UpgradeCommands):
                 "Configuration",
                 lambda _: _result(lambda: options.check_files(conf)),
             ),
+            (
+                "Tracing",
+                lambda _: _result(lambda: options.check_tracing(conf)),
+            ),
             ("Conductors", _in_database(conf, check_conductors)),
             ("Operations", _in_database(conf, check_operations)),
         )
@@ -78,7 +82,10 @@ def check_keys(conf: cfg.ConfigOpts) -> Result:
 
     def check() -> Iterator[findings.Finding]:
         yield from files.check_keys(conf)
-        with _open_store(conf) as store:
+        with (
+            contextlib.suppress(start.NoTables),
+            database.open_existing(conf, connect=False) as store,
+        ):
             if schema.is_usable(schema.version(store)):
                 yield from files.check_secrets(conf, store)
 
@@ -124,18 +131,14 @@ def _in_database(
 
     def checked(_: object) -> Result:
         try:
-            with _open_store(conf) as store:
+            with database.open_existing(conf, connect=False) as store:
                 return check(store)
+        except start.NoTables as error:
+            return Result(Code.WARNING, str(error))
         except start.STARTUP_ERRORS as error:
             return Result(Code.FAILURE, start.error_summary(error))
 
     return checked
-
-
-def _open_store(
-    conf: cfg.ConfigOpts,
-) -> contextlib.closing[Store]:
-    return contextlib.closing(session.open_store(conf, connect=False))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -317,6 +317,15 @@ def database_url(conf: cfg.ConfigOpts) -> str:
     return url.render_as_string(hide_password=False)
 
 
+def would_be_created(conf: cfg.ConfigOpts) -> bool:
+    """Return whether opening the database would create a file of SQLite."""
+    url = sa.make_url(database_url(conf))
+    if url.get_backend_name() != "sqlite" or not url.database:
+        return False
+    path = Path(url.database)
+    return path.parent.is_dir() and not path.exists()
+
+
 def open_store(
     conf: cfg.ConfigOpts, *, limited: bool = True, connect: bool = True
 ) -> Store:

@@ -4,11 +4,15 @@ import datetime
 import functools
 import json
 import shutil
+import sys
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import fixtures
 import sqlalchemy as sa
 
+from tacker_cnf.cmd import start
 from tacker_cnf.cmd.doctor import options, workload
 from tacker_cnf.db import conductors, keys
 from tacker_cnf.db.types import VAULT
@@ -24,6 +28,27 @@ from tests.functional.test_manage import ManageCase, fail_instantiation
 
 ROOT = Path(__file__).parent.parent.parent
 NOW = datetime.datetime.now(datetime.UTC)
+
+
+class MissingPackage(fixtures.Fixture):
+    """Let the import of a package fail, and those of modules that need it."""
+
+    def __init__(self, name: str, *users: str) -> None:
+        super().__init__()
+        self._names = (name, *users)
+
+    def _setUp(self) -> None:
+        changed = mock.patch.dict(sys.modules)
+        changed.start()
+        self.addCleanup(changed.stop)
+        for name in self._names:
+            sys.modules.pop(name, None)
+            if "." in name:  # it is an attribute of its package, too
+                self.useFixture(
+                    fixtures.MonkeyPatch(name, fixtures.MonkeyPatch.delete)
+                )
+        missing: Any = None
+        sys.modules[self._names[0]] = missing
 
 
 class DoctorCase(ManageCase):
@@ -144,6 +169,55 @@ class TestDoctor(DoctorCase):
     def execute(self, statement: str, **values: object) -> None:
         with self.vnfm.parts.store.engine.begin() as connection:
             connection.execute(sa.text(statement), values)
+
+
+class TestMissing(DoctorCase):
+    """What is not installed, or not created yet."""
+
+    def test_the_tables(self) -> None:
+        path = self.folder / "new.sqlite"
+        self.configure("database", connection=f"sqlite:///{path}")
+        message = start.NoTables.__doc__ or ""
+        self.check("error", "database", message)
+        for command in ("conductors", "operations"):
+            expected = 1, f"tacker-cnf-manage: {message}\n"
+            self.assertEqual(expected, self.manage(command))
+        self.assertFalse(path.exists())
+
+    def test_the_packages_of_traces(self) -> None:
+        self.configure("tracing", endpoint="http://127.0.0.1:1")
+        self.useFixture(
+            MissingPackage("opentelemetry", "tacker_cnf.cmd.span_exporter")
+        )
+        self.check("error", "tracing", r"install tacker_cnf\[tracing\]")
+
+    def test_the_driver_of_the_database(self) -> None:
+        url = "postgresql+psycopg2://127.0.0.1/x"
+        self.configure("database", connection=url)
+        self.useFixture(MissingPackage("psycopg2"))
+        message = (
+            r"psycopg2 is not installed: install tacker_cnf\[postgresql\]"
+        )
+        self.check("error", "database", message)
+
+    def test_packages_of_what_is_not_used(self) -> None:
+        self.configure("oslo_messaging_rabbit", rabbit_quorum_queue=True)
+        self.useFixture(
+            MissingPackage(
+                "amqp",
+                "oslo_messaging.opts",
+                "oslo_messaging._drivers.impl_rabbit",
+            )
+        )
+        self.useFixture(
+            MissingPackage(
+                "keystonemiddleware.auth_token", "keystonemiddleware.opts"
+            )
+        )
+        self.check("ok", "configuration", "x.conf")
+        self.configure("DEFAULT", transport_url="rabbit://127.0.0.1")
+        message = "The options of oslo.messaging .*amqp is not installed"
+        self.check("error", "configuration", message)
 
 
 class TestOptions(DoctorCase):

@@ -81,8 +81,19 @@ class TestManage(ManageCase):
         _, output = self.manage("operations", "--state", "COMPLETED")
         self.assertIn("2 operations.", output)
 
+    def test_help_describes_each_area(self) -> None:
+        output = io.StringIO()
+        with (
+            contextlib.redirect_stdout(output),
+            contextlib.suppress(SystemExit),
+        ):
+            manage.main(["--help"])
+        for area in manage.COMMANDS:
+            self.assertRegex(output.getvalue(), rf"(?m)^    {area} +\S")
+
     def test_operations(self) -> None:
-        self.assertIn("No such operation", self.manage("operations")[1])
+        none = "No operation is running, waiting or FAILED_TEMP.\n"
+        self.assertEqual((0, none), self.manage("operations"))
         failed = fail_instantiation(self.vnfm, "no\nquota")
         status, output = self.manage("operations", "--project", "noauth")
         self.assertEqual(0, status, output)
@@ -93,9 +104,12 @@ class TestManage(ManageCase):
         )
         instance_id = failed["vnfInstanceId"]
         self.assertThat(line, EndsWith(f"{instance_id} of project noauth: no"))
-        for other in (["--project", "x"], ["--state", "starting"]):
-            output = self.manage("operations", *other)[1]
-            self.assertIn("No such operation", output)
+        for argument, value, none in (
+            ("--project", "x", "of project x is running, waiting or"),
+            ("--state", "starting", "is STARTING."),
+        ):
+            output = self.manage("operations", argument, value)[1]
+            self.assertIn(f"No operation {none}", output)
         status, output = self.manage("operations", "--state", "lost")
         self.assertEqual(1, status)
         self.assertIn("--state: lost is unknown; it has to be one", output)

@@ -7,9 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tacker_cnf.cmd import status
+from tacker_cnf.cmd import start, status
 from tacker_cnf.db import conductors, keys
-from tests.functional.test_doctor import DoctorCase
+from tests.functional.test_doctor import DoctorCase, MissingPackage
 
 SUCCESS, WARNING, FAILURE = range(3)
 
@@ -57,6 +57,27 @@ class TestUpgradeCheck(DoctorCase):
         self.check_result("Database schema", WARNING, "manage db upgrade`")
         self.set_version("0007")
         self.check_result("Database schema", FAILURE, "while no process runs")
+
+    def test_a_database_without_tables(self) -> None:
+        path = self.folder / "new.sqlite"
+        self.configure("database", connection=f"sqlite:///{path}")
+        for present in (False, True):
+            if present:
+                path.touch()
+            code, found = self.check_upgrade()
+            self.assertEqual(WARNING, code)
+            for name in ("Database schema", "Conductors", "Operations"):
+                self.assertEqual(
+                    (WARNING, start.NoTables.__doc__), found[name]
+                )
+            self.assertEqual(present, path.exists())
+
+    def test_traces_without_their_packages(self) -> None:
+        self.configure("tracing", endpoint="http://127.0.0.1:1")
+        self.useFixture(
+            MissingPackage("opentelemetry", "tacker_cnf.cmd.span_exporter")
+        )
+        self.check_result("Tracing", FAILURE, "tacker_cnf[tracing]")
 
     def test_an_unreachable_database(self) -> None:
         self.configure("database", connection="sqlite:////nowhere/db")

@@ -61,6 +61,7 @@ def _check_all(conf: cfg.ConfigOpts, *, vims: bool) -> Iterator[Finding]:
         peers.POLICIES: partial(peers.check_policies, conf),
         peers.SCRIPTS: partial(peers.check_isolation, conf),
         files.CERTIFICATES: partial(files.check_certificates, conf),
+        options.TRACING: partial(options.check_tracing, conf),
     }
     yield from _run(checks)
     key_findings = [*run(files.KEYS, partial(files.check_keys, conf))]

@@ -5,16 +5,19 @@ import dataclasses
 import difflib
 import importlib.metadata
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from oslo_config import cfg
 
+from tacker_cnf import rpc
 from tacker_cnf.api import authentication
+from tacker_cnf.cmd import start
 from tacker_cnf.cmd.doctor.findings import Finding, error, ok, warning
 
 SUBJECT: Final = "configuration"
+TRACING: Final = "tracing"
 #: where options of this service are declared; the sample file has them all
 NAMESPACES: Final = (
     "tacker_cnf",
@@ -23,6 +26,11 @@ NAMESPACES: Final = (
     "oslo.messaging",
     "oslo.policy",
 )
+#: the beginning of the groups of a library which some configurations do not use
+UNUSED_GROUPS: Final = {
+    "keystonemiddleware.auth_token": "keystone_authtoken",
+    "oslo.messaging": "oslo_messaging_",
+}
 #: the bit in the mode of a file that every user may read
 _READABLE_BY_ALL: Final = stat.S_IROTH
 
@@ -35,7 +43,7 @@ class KnownOption:
     new_name: str | None = None
 
 
-Known = Mapping[str, Mapping[str, KnownOption]]
+Known = dict[str, dict[str, KnownOption]]
 
 
 def check_files(conf: cfg.ConfigOpts) -> Iterator[Finding]:
@@ -48,11 +56,39 @@ def check_files(conf: cfg.ConfigOpts) -> Iterator[Finding]:
             "Name it by --config-file, or create "
             "/etc/tacker_cnf/tacker_cnf.conf.",
         )
-    known = known_options()
     _register_plugin(conf)
+    _register_transport(conf)
+    known, missing = known_options()
+    for namespace, failure in missing.items():
+        if _is_used(conf, namespace):
+            yield error(
+                SUBJECT,
+                f"The options of {namespace} cannot be checked: "
+                f"{start.error_summary(failure)}",
+            )
+    unchecked = tuple(UNUSED_GROUPS[namespace] for namespace in missing)
     for path in files:
-        found = [*_check_file(conf, known, path)]
+        found = [*_check_file(conf, known, path, unchecked)]
         yield from found or [ok(SUBJECT, f"{path}")]
+
+
+def check_tracing(conf: cfg.ConfigOpts) -> Iterator[Finding]:
+    """Check that spans can be exported, if they are to be.
+
+    :raises VnfmError: the packages are not installed
+    """
+    if conf.tracing.endpoint is None:
+        yield ok(TRACING, "off ([tracing] endpoint is not set)")
+        return
+    start.load_span_exporter()
+    yield ok(TRACING, "the packages that [tracing] endpoint needs exist")
+
+
+def _is_used(conf: cfg.ConfigOpts, namespace: str) -> bool:
+    """Return whether this configuration uses a library."""
+    if namespace == "oslo.messaging":
+        return not str(conf.transport_url).startswith(rpc.EMBEDDED)
+    return bool(conf.api.auth_strategy != "noauth")
 
 
 def _register_plugin(conf: cfg.ConfigOpts) -> None:
@@ -67,6 +103,13 @@ def _register_plugin(conf: cfg.ConfigOpts) -> None:
         authentication.check_tokens(_no_application, conf)
 
 
+def _register_transport(conf: cfg.ConfigOpts) -> None:
+    """Register the options of messages in [DEFAULT]."""
+    # the check of the broker reports what is wrong with it
+    with contextlib.suppress(Exception):
+        rpc.ConductorClient(rpc.open_transport(conf))
+
+
 def _no_application(*_: object) -> Iterable[bytes]:
     return ()
 
@@ -79,23 +122,27 @@ def list_files(conf: cfg.ConfigOpts) -> list[Path]:
     return files
 
 
-def known_options() -> Known:
+def known_options() -> tuple[Known, dict[str, ImportError]]:
     """Return the options of this service and its libraries, by their names in
-    each group.
+    each group; and the namespaces whose packages are not installed.
     """
-    known: dict[str, dict[str, KnownOption]] = {}
+    known: Known = {}
+    missing: dict[str, ImportError] = {}
     for point in importlib.metadata.entry_points(group="oslo.config.opts"):
         if point.name not in NAMESPACES:
             continue
-        for group, options in point.load()():
+        try:
+            declared = point.load()()
+        except ImportError as failure:
+            missing[point.name] = failure
+            continue
+        for group, options in declared:
             for option in options:
                 _add(known, getattr(group, "name", group) or "DEFAULT", option)
-    return known
+    return known, missing
 
 
-def _add(
-    known: dict[str, dict[str, KnownOption]], group: str, option: Any
-) -> None:
+def _add(known: Known, group: str, option: Any) -> None:
     current = known.setdefault(group, {})
     for name in (option.name, option.dest):
         current[name] = KnownOption(option)
@@ -106,8 +153,12 @@ def _add(
 
 
 def _check_file(
-    conf: cfg.ConfigOpts, known: Known, path: Path
+    conf: cfg.ConfigOpts, known: Known, path: Path, unchecked: tuple[str, ...]
 ) -> Iterator[Finding]:
+    """Check a file.
+
+    :param unchecked: the beginnings of the groups to leave out
+    """
     sections: dict[str, dict[str, Any]] = {}
     cfg.ConfigParser(str(path), sections).parse()
     secrets = []
@@ -116,7 +167,9 @@ def _check_file(
             option = known.get(group, {}).get(name)
             if (option and option.option.secret) or "password" in name:
                 secrets.append(f"[{group}] {name}")
-            yield from _check_option(conf, known, f"{path}: [{group}]", name)
+            if not group.startswith(unchecked):
+                place = f"{path}: [{group}]"
+                yield from _check_option(conf, known, place, name)
     if secrets and path.stat().st_mode & _READABLE_BY_ALL:
         yield warning(
             SUBJECT,
@@ -152,7 +205,11 @@ def _is_registered(conf: cfg.ConfigOpts, group: str, name: str) -> bool:
     """Return whether it is an option that this process has registered, as
     those of the plug-in that [keystone_authtoken] auth_type names.
     """
-    return group in conf and name.replace("-", "_") in conf[group]
+    name = name.replace("-", "_")
+    if group == "DEFAULT":  # it has the other groups, too
+        group_type = cfg.ConfigOpts.GroupAttr
+        return name in conf and not isinstance(conf[name], group_type)
+    return group in conf and name in conf[group]
 
 
 def _unknown(known: Known, group: str, name: str) -> str:

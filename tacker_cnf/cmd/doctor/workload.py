@@ -1,6 +1,5 @@
 """Checks of the database, and of what it says about the running service."""
 
-import contextlib
 import datetime
 import time
 from collections.abc import Iterator
@@ -9,14 +8,13 @@ from typing import Final
 from oslo_config import cfg
 
 from tacker_cnf import errors
-from tacker_cnf.cmd import start
+from tacker_cnf.cmd import database, start
 from tacker_cnf.cmd.doctor.findings import Finding, error, ok, warning
 from tacker_cnf.db import (
     conductors,
     leases,
     leftovers,
     schema,
-    session,
     statistics,
 )
 from tacker_cnf.db.session import Store
@@ -37,10 +35,9 @@ MAX_NOTIFICATION_AGE_S: Final = 60.0
 def check_database(conf: cfg.ConfigOpts) -> Iterator[Finding]:
     """Check the schema and the clock of the database.
 
-    :raises VnfmError: the schema has an earlier version
+    :raises VnfmError: there is none, or the schema has an earlier version
     """
-    opened = session.open_store(conf, connect=False)
-    with contextlib.closing(opened) as store:
+    with database.open_existing(conf, connect=False) as store:
         start.check_schema(store)
         address = store.engine.url.set(query={})
         found = schema.version(store)
