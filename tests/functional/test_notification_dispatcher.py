@@ -178,3 +178,34 @@ class TestSandbox(testtools.TestCase):
         waiting.until(
             lambda: not is_running(self.child), "the end of the child"
         )
+
+
+class TestSandboxGuide(testtools.TestCase):
+    def start(self, *options: str) -> str:
+        """Start the sandbox; return what it prints until it is ready."""
+        command = (sys.executable, str(ROOT / "tools" / "sandbox.py"))
+        with subprocess.Popen(
+            [*command, "--port=0", *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as sandbox:
+            assert sandbox.stdout is not None
+            lines = []
+            for line in sandbox.stdout:
+                lines.append(line)
+                if line.startswith("Stop it"):
+                    sandbox.terminate()
+        return "".join(lines)
+
+    def test_a_temporary_directory_takes_no_options(self) -> None:
+        printed = self.start()
+        self.assertIn("Its files are deleted when it stops", printed)
+        self.assertNotIn("Set options in", printed)
+        program = Path(sys.executable).with_name("tacker-cnf-manage")
+        self.assertIn(f"\n  {program} --config-dir ", printed)
+
+    def test_options_are_set_in_a_directory_that_stays(self) -> None:
+        state = self.useFixture(fixtures.TempDir()).path
+        printed = self.start(f"--state={state}")
+        self.assertIn(f"\nSet options in {state}/conf.d/", printed)
