@@ -21,6 +21,7 @@ from tacker_cnf.sol.vnf_instance import (
     InstantiationState,
     VnfInstance,
 )
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType
 
 Row = models.VnfInstance
 
@@ -227,8 +228,18 @@ def check_not_busy(session: orm.Session, instance_id: str) -> None:
         )
     raise errors.OperationInProgress(
         f"VNF instance {instance_id} is reserved by the lifecycle operation "
-        f"{op_occ_id} ({operation}, {state})."
+        f"{op_occ_id} ({operation}, {state}). {_NEXT.get(state, _WAIT)}"
     )
+
+
+#: what a client can do while another operation has an instance
+_WAIT: Final = "Wait for its end, or cancel it."
+_NEXT: Final = {
+    LcmOperationStateType.FAILED_TEMP: (
+        "Retry that operation, roll it back or fail it; not each can be "
+        "rolled back."
+    )
+}
 
 
 def reserve(

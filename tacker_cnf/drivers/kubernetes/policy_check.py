@@ -17,7 +17,10 @@ from tacker_cnf.drivers.kubernetes import (
 from tacker_cnf.drivers.kubernetes.api_errors import NotFound
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.cluster_assignment import ClusterAssignment
-from tacker_cnf.drivers.kubernetes.cluster_policy import ClusterPolicy
+from tacker_cnf.drivers.kubernetes.cluster_policy import (
+    SYSTEM_NAMESPACES,
+    ClusterPolicy,
+)
 from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     Rendered,
@@ -97,10 +100,10 @@ def _raise_problems(key: str, problems: Iterator[str]) -> None:
 
 def _find_problems(rendered: Rendered, policy: ClusterPolicy) -> Iterator[str]:
     if not policy.allows_namespace(rendered.namespace):
-        yield (
-            f"namespace {rendered.namespace}: VNFs may be in "
-            f"{', '.join(policy.allowed_namespaces) or 'none'}"
-        )
+        allowed = ", ".join(policy.allowed_namespaces) or "none"
+        if rendered.namespace in SYSTEM_NAMESPACES:
+            allowed += "; a namespace of the system has to be named itself"
+        yield f"namespace {rendered.namespace}: VNFs may be in {allowed}"
     scopes = dict(filter(None, map(_defined_scope, rendered.objects)))
     for manifest in rendered.objects:
         for problem in _problems_of(manifest, policy, scopes):

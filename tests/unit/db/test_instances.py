@@ -142,7 +142,7 @@ class TestReserve(InstanceTest):
         )
         self.assertEqual(
             "VNF instance an-instance is reserved by the lifecycle operation "
-            "op-1 (None, None).",
+            "op-1 (None, None). Wait for its end, or cancel it.",
             str(error),
         )
 
