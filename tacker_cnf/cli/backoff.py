@@ -13,6 +13,8 @@ FIRST_DELAY_S: Final = 1.0
 MAX_DELAY_S: Final = 15.0
 #: attempts in a row that fail before a command gives up, after four minutes
 MAX_FAILURES: Final = 20
+#: seconds between two lines about a row of failures
+REPORT_INTERVAL_S: Final = 60.0
 _TEMPORARY: Final = frozenset({429, 502, 503, 504})
 T = TypeVar("T")
 
@@ -22,6 +24,7 @@ class Backoff:
 
     def __init__(self) -> None:
         self._failures = 0
+        self._reported = 0.0
 
     def reset(self) -> None:
         """Begin again, as an attempt has succeeded."""
@@ -32,18 +35,21 @@ class Backoff:
         time.sleep(min(FIRST_DELAY_S * 2**self._failures, MAX_DELAY_S))
 
     def tolerate(self, error: failures.CommandFailed) -> None:
-        """Count a failure; log the first one of a row.
+        """Count a failure; log the first one of a row, and one a minute.
 
         :raises CommandFailed: it lasts, or there were too many
         """
-        if not _is_temporary(error) or self._failures == MAX_FAILURES:
+        if not is_temporary(error) or self._failures == MAX_FAILURES:
             raise error
-        if not self._failures:
+        now = time.monotonic()
+        if not self._failures or now - self._reported >= REPORT_INTERVAL_S:
             LOG.warning("%s Trying again ...", error)
+            self._reported = now
         self._failures += 1
 
 
-def _is_temporary(error: failures.CommandFailed) -> bool:
+def is_temporary(error: failures.CommandFailed) -> bool:
+    """Return whether a failure can pass without a change of the request."""
     if isinstance(error, failures.RequestRejected):
         return error.status in _TEMPORARY
     return isinstance(error, failures.ConnectionLost)

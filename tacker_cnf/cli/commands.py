@@ -34,6 +34,20 @@ class ClientCommand(Command):
 class ListCommand(ClientCommand, Lister):
     """A command that prints a list."""
 
+    def produce_output(
+        self,
+        parsed_args: argparse.Namespace,
+        column_names: Sequence[str],
+        data: Iterable[Sequence[Any]],
+    ) -> int:
+        """Print the list; a table without rows would be an empty line."""
+        rows = list(data)
+        if not rows and parsed_args.formatter == "table":
+            self.app.stderr.write("The list is empty.\n")
+            return 0
+        status: int = super().produce_output(parsed_args, column_names, rows)
+        return status
+
 
 class ShowCommand(ClientCommand, ShowOne):
     """A command that prints one resource."""

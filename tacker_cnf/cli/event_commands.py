@@ -1,8 +1,9 @@
 """The command that follows the events of the server."""
 
 import argparse
+import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from tacker_cnf.cli import event_stream, op_text
@@ -64,7 +65,8 @@ class FollowEvents(ClientCommand):
             "vnf_lcm_op_occ_id": args.op,
             "type": args.type,
         }
-        describe = to_json if args.json else to_line
+        describe = to_json if args.json else self._to_line
+        self._names: dict[str, str] = {}
         try:
             for event in event_stream.follow(self.client, query, args.since):
                 if event is not CONNECTED:
@@ -78,16 +80,31 @@ class FollowEvents(ClientCommand):
             return 0
         return 1
 
+    def _to_line(self, event: Event) -> str:
+        """Describe an event with the name of its VNF instance."""
+        data = event.data if isinstance(event.data, dict) else {}
+        instance_id = data.get("vnfInstanceId")
+        if isinstance(instance_id, str) and instance_id not in self._names:
+            # it may be deleted, or the server be lost just now
+            with contextlib.suppress(CommandFailed):
+                found = find_instance(self.client, instance_id)
+                self._names[instance_id] = found.display_name
+        return to_line(event, self._names)
+
 
 def to_json(event: Event) -> str:
     """Return an event as a JSON object on one line."""
     return json.dumps({"type": event.type, "id": event.id, "data": event.data})
 
 
-def to_line(event: Event) -> str:
-    """Return what identifies an event, and what has changed."""
+def to_line(event: Event, names: Mapping[str, str]) -> str:
+    """Return what identifies an event, and what has changed.
+
+    :param names: id -> the name of a VNF instance, which is shown instead
+    """
     data: dict[str, Any] = event.data if isinstance(event.data, dict) else {}
     values = [str(data[name]) for name in _SHOWN if name in data]
+    values = [names.get(value, value) for value in values]
     if steps := data.get("timeline"):
         values += _last_step(steps)
     return "  ".join([event.type, *values]).replace("\n", " ")

@@ -12,8 +12,12 @@ from tacker_cnf.cli.commands import (
     ListCommand,
     ShowCommand,
 )
-from tacker_cnf.cli.op_types import OpOcc, ResourceChanges
-from tacker_cnf.cli.references import find_instance, op_occ_path
+from tacker_cnf.cli.op_types import STATES, OpOcc, ResourceChanges
+from tacker_cnf.cli.references import (
+    find_instance,
+    instance_names,
+    op_occ_path,
+)
 from tacker_cnf.cli.rest_client import OP_OCCS
 from tacker_cnf.cli.task_commands import add_wait, finish
 
@@ -21,6 +25,7 @@ _LIST_COLUMNS: Final = (
     "id",
     "operation",
     "operationState",
+    "vnfInstanceName",
     "vnfInstanceId",
     "startTime",
     "stateEnteredTime",
@@ -43,7 +48,9 @@ class ListOps(ListCommand):
         parser.add_argument(
             "--state",
             action="append",
-            help="only those in this state, such as FAILED_TEMP; may be "
+            choices=STATES,
+            metavar="STATE",
+            help=f"only those in this state: {', '.join(STATES)}; may be "
             "repeated",
         )
         commands.add_filter(parser, "(eq,operation,HEAL)")
@@ -57,7 +64,10 @@ class ListOps(ListCommand):
         if args.state:
             filters.append(f"(in,operationState,{','.join(args.state)})")
         query = {"filter": ";".join(filters)} if filters else None
-        found = self.client.list_all(OP_OCCS, query)
+        found = list(self.client.list_all(OP_OCCS, query))
+        names = instance_names(self.client) if found else {}
+        for op in found:
+            op["vnfInstanceName"] = names.get(op["vnfInstanceId"], "")
         return commands.table(_LIST_COLUMNS, found)
 
 
@@ -132,10 +142,10 @@ class _Decision(ClientCommand):
 
     def decide(
         self, op_occ_id: str, body: dict[str, Any] | None = None
-    ) -> None:
-        """Send the decision."""
+    ) -> Any:
+        """Send the decision; return the content of the response."""
         path = f"{op_occ_path(op_occ_id)}/{self.task}"
-        self.client.post(path, body, repeatable=False)
+        return self.client.post(path, body, repeatable=False)[1]
 
 
 class FailOp(_Decision):
@@ -144,7 +154,10 @@ class FailOp(_Decision):
     task = "fail"
 
     def take_action(self, args: argparse.Namespace) -> None:
-        self.decide(args.op)
+        op_occ = convert(self.decide(args.op), OpOcc)
+        self.app.stdout.write(
+            f"{op_occ.operation} {op_occ.id} is {op_occ.operation_state}.\n"
+        )
 
 
 class CancelOp(_Decision):
@@ -164,6 +177,10 @@ class CancelOp(_Decision):
     def take_action(self, args: argparse.Namespace) -> None:
         mode = "FORCEFUL" if args.forceful else "GRACEFUL"
         self.decide(args.op, {"cancelMode": mode})
+        self.app.stdout.write(
+            f"The {mode} cancellation of {args.op} is requested.\n"
+        )
+        self.app.stderr.write(f"Watch it: tacker-cnf op watch {args.op}\n")
 
 
 class _Continuation(_Decision):

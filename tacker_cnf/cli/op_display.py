@@ -77,8 +77,11 @@ class LineDisplay:
     def show(self, op_occ: OpOcc) -> None:
         for change in op_text.changes(self._shown, op_occ):
             took = op_text.duration(op_occ)
+            if change.at:
+                took = op_text.elapsed(op_occ.start_time, change.at)
             self._console.print(
-                f"{took:>8}  {op_occ.operation} of {self._title}: {change}"
+                f"{took:>8}  {op_occ.operation} of {self._title}: "
+                f"{change.text}"
             )
         self._shown = op_occ
 
@@ -132,7 +135,10 @@ def _heading(op_occ: OpOcc, title: str) -> Text:
     took = op_text.duration(op_occ)
     text = Text(f"{op_occ.operation} of {title}  ")
     text.append(op_occ.operation_state, style="bold")
-    return text.append(f"  {took}")
+    text.append(f"  {took}")
+    if op_occ.is_cancel_pending:
+        text.append(f"  {op_text.CANCEL_PENDING}", style="yellow")
+    return text
 
 
 def _step_cells(step: Step) -> Iterator[Text]:

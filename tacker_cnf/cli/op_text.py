@@ -2,17 +2,28 @@
 
 import datetime
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from tacker_cnf.cli.op_types import OpOcc, ProgressResource, Step
 
 #: how a decision is described
 DECISIONS: Final[Mapping[str, str]] = {
-    "retry": "continue it when the cause is removed",
+    "retry": "continue it from where it stopped",
     "rollback": "restore the state before it",
     "fail": "accept the failure",
     "cancel": "stop it",
 }
+
+#: how an operation is described whose cancellation was requested
+CANCEL_PENDING: Final = "its cancellation is pending"
+
+
+class Change(NamedTuple):
+    """What has changed in an operation."""
+
+    text: str
+    #: when it changed; None: just now
+    at: datetime.datetime | None = None
 
 
 def elapsed(
@@ -80,39 +91,44 @@ def timeline(op_occ: OpOcc) -> Iterator[str]:
             )
 
 
-def changes(before: OpOcc | None, after: OpOcc) -> Iterator[str]:
+def changes(before: OpOcc | None, after: OpOcc) -> Iterator[Change]:
     """Describe what differs between two states of one operation."""
     is_new = before is None or before.operation_state != after.operation_state
     if is_new and after.is_active:
-        yield after.operation_state
+        yield Change(after.operation_state)
+    was_pending = before is not None and before.is_cancel_pending
+    if after.is_cancel_pending and not was_pending:
+        yield Change(CANCEL_PENDING)
     progress = before.progress if before else ""
     if after.progress not in {"", progress} and not after.timeline:
-        yield after.progress
+        yield Change(after.progress)
     known = {(s.step, s.attempt): s for s in before.timeline} if before else {}
     for step in after.timeline:
         yield from _step_changes(known.get((step.step, step.attempt)), step)
     if is_new and not after.is_active:
-        yield after.operation_state
+        yield Change(after.operation_state)
 
 
-def _step_changes(before: Step | None, after: Step) -> Iterator[str]:
+def _step_changes(before: Step | None, after: Step) -> Iterator[Change]:
     known = {_key(r): r for r in before.resources} if before else {}
     for resource in after.resources:
         if _facts(known.get(_key(resource))) != _facts(resource):
-            yield _join(
+            text = _join(
                 f"{step_name(after)}:",
                 resource_name(resource),
                 resource.status,
                 resource.message,
             )
+            yield Change(text, resource.end_time)
     if before is None or _state(before) != _state(after):
-        yield _join(
+        text = _join(
             f"{step_name(after)}:",
             after.outcome or "running",
             count(after),
             elapsed(after.start_time, after.end_time),
             step_message(after),
         )
+        yield Change(text, after.end_time)
 
 
 def _key(resource: ProgressResource) -> tuple[str, str, str]:

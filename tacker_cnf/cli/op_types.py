@@ -1,7 +1,7 @@
 """Lifecycle operations, as far as the client reads them."""
 
 import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Self
 
 import msgspec
 
@@ -10,6 +10,16 @@ from tacker_cnf.cli.api_types import ApiType, Problem
 DateTime = Annotated[datetime.datetime, msgspec.Meta(tz=True)]
 #: states of an operation in which a conductor has work to do
 ACTIVE: Final = frozenset({"STARTING", "PROCESSING", "ROLLING_BACK"})
+#: all states (SOL003 5.5.4.5)
+STATES: Final = (
+    "STARTING",
+    "PROCESSING",
+    "COMPLETED",
+    "FAILED_TEMP",
+    "FAILED",
+    "ROLLING_BACK",
+    "ROLLED_BACK",
+)
 
 
 class ProgressResource(ApiType, frozen=True, kw_only=True):
@@ -66,6 +76,7 @@ class OpOcc(ApiType, frozen=True, kw_only=True):
     vnf_instance_id: str
     start_time: DateTime
     state_entered_time: DateTime
+    is_cancel_pending: bool = False
     progress: str = ""
     error: Problem | None = None
     timeline: tuple[Step, ...] = ()
@@ -75,6 +86,26 @@ class OpOcc(ApiType, frozen=True, kw_only=True):
     @property
     def is_active(self) -> bool:
         return self.operation_state in ACTIVE
+
+    @property
+    def newest_attempt(self) -> int:
+        """The number of the attempt that runs, or was the last one."""
+        newest = max((step.attempt for step in self.timeline), default=1)
+        ended = any(
+            step.outcome in {"FAILED", "INTERRUPTED"}
+            for step in self.timeline
+            if step.attempt == newest
+        )
+        # a retry or rollback that has no step yet
+        return newest + 1 if ended and self.is_active else newest
+
+    def since_attempt(self, number: int) -> Self:
+        """Return the operation as if it had begun with an attempt."""
+        if number == 1:
+            return self
+        steps = tuple(s for s in self.timeline if s.attempt >= number)
+        start = steps[0].start_time if steps else self.state_entered_time
+        return msgspec.structs.replace(self, timeline=steps, start_time=start)
 
     @property
     def decisions(self) -> tuple[str, ...]:

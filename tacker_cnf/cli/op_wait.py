@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from typing import Final, TextIO
 
-from tacker_cnf.cli import op_display, op_follow, op_text
+from tacker_cnf.cli import backoff, op_display, op_follow, op_text
 from tacker_cnf.cli.api_types import convert
-from tacker_cnf.cli.failures import NotFound
+from tacker_cnf.cli.failures import CommandFailed, NotFound
 from tacker_cnf.cli.op_types import OpOcc
 from tacker_cnf.cli.references import resource_path
 from tacker_cnf.cli.rest_client import INSTANCES, RestClient
 from tacker_cnf.cli.vnf_types import VnfInstance
 
+#: exit status when the server is lost before the operation has stopped
+LOST: Final = 3
 #: exit status after Ctrl-C, as shells have it
 INTERRUPTED: Final = 130
 
@@ -28,20 +30,34 @@ def wait(
     :param succeeds_in: the state that is a success; by default COMPLETED, or
         ROLLED_BACK if it was being rolled back
     """
+    again = f"Watch it again:\n  tacker-cnf op watch {op_occ_id}\n"
     try:
-        op_occ = op_follow.read(client, op_occ_id)
-        expected = succeeds_in or _expected(op_occ)
-        title = _name(client, op_occ.vnf_instance_id)
-        with op_display.open_display(stdout, title) as display:
-            for state in op_follow.follow(client, op_occ):
-                op_occ = state  # the last one is judged
-                display.show(state)
+        return _show(client, op_occ_id, stdout, stderr, succeeds_in)
     except KeyboardInterrupt:
-        stderr.write(
-            "The operation continues. Watch it again:\n"
-            f"  tacker-cnf op watch {op_occ_id}\n"
-        )
+        stderr.write(f"The operation continues. {again}")
         return INTERRUPTED
+    except CommandFailed as error:
+        if not backoff.is_temporary(error):
+            raise
+        stderr.write(f"{error}\nThe operation may continue. {again}")
+        return LOST
+
+
+def _show(
+    client: RestClient,
+    op_occ_id: str,
+    stdout: TextIO,
+    stderr: TextIO,
+    succeeds_in: str | None,
+) -> int:
+    op_occ = op_follow.read(client, op_occ_id)
+    expected = succeeds_in or _expected(op_occ)
+    attempt = op_occ.newest_attempt
+    title = _name(client, op_occ.vnf_instance_id)
+    with op_display.open_display(stdout, title) as display:
+        for state in op_follow.follow(client, op_occ):
+            op_occ = state  # the last one is judged
+            display.show(state.since_attempt(attempt))
     if op_occ.operation_state == expected:
         return 0
     stderr.write("\n".join(failure(op_occ, title)) + "\n")

@@ -8,7 +8,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, ClassVar, Final
 
 from tacker_cnf.cli import commands
 from tacker_cnf.cli.api_types import convert
@@ -118,6 +118,36 @@ class CheckPackage(ClientCommand):
         )
 
 
+class _StateCommand(ClientCommand):
+    """A command that sets the operational state of VNF packages."""
+
+    state: ClassVar[str]
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_reference(parser, nargs="+")
+        return parser
+
+    def take_action(self, args: argparse.Namespace) -> None:
+        # all names are checked before the first one is changed
+        found = [find_package(self.client, name) for name in args.package]
+        for package in found:
+            if package.operational_state != self.state:
+                _set_state(self.client, package.id, self.state)
+
+
+class EnablePackages(_StateCommand):
+    """Enable VNF packages: VNF instances can be created from them."""
+
+    state = "ENABLED"
+
+
+class DisablePackages(_StateCommand):
+    """Disable VNF packages: no VNF instance can be created from them."""
+
+    state = "DISABLED"
+
+
 class DeletePackages(ClientCommand):
     """Delete VNF packages."""
 
@@ -138,7 +168,7 @@ class DeletePackages(ClientCommand):
         for package in found:
             is_enabled = package.operational_state == "ENABLED"
             if args.disable and is_enabled:
-                _disable(self.client, package.id)
+                _set_state(self.client, package.id, "DISABLED")
             self.client.delete(resource_path(PACKAGES, package.id))
 
 
@@ -170,7 +200,7 @@ def _remove(client: RestClient, package_id: str) -> None:
     """
     try:
         with contextlib.suppress(RequestRejected):  # it is not onboarded
-            _disable(client, package_id)
+            _set_state(client, package_id, "DISABLED")
         with contextlib.suppress(NotFound):
             client.delete(resource_path(PACKAGES, package_id))
     except CommandFailed as error:
@@ -180,9 +210,9 @@ def _remove(client: RestClient, package_id: str) -> None:
         ) from error
 
 
-def _disable(client: RestClient, package_id: str) -> None:
+def _set_state(client: RestClient, package_id: str, state: str) -> None:
     path = resource_path(PACKAGES, package_id)
-    client.patch(path, {"operationalState": "DISABLED"})
+    client.patch(path, {"operationalState": state})
 
 
 def _check_onboarded(package: VnfPackage) -> None:

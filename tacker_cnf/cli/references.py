@@ -1,12 +1,13 @@
 """Find what a command names: by id, or by a name that only one has."""
 
 import contextlib
+import http
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from tacker_cnf.cli.api_types import convert
-from tacker_cnf.cli.failures import NotFound, UsageError
+from tacker_cnf.cli.failures import NotFound, RequestRejected, UsageError
 from tacker_cnf.cli.rest_client import (
     INSTANCES,
     OP_OCCS,
@@ -33,6 +34,18 @@ def find_instance(client: RestClient, reference: str) -> VnfInstance:
     :raises UsageError: there is none, or the name is not unique
     """
     return _find(client, INSTANCES, reference, "vnfInstanceName", VnfInstance)
+
+
+def instance_names(client: RestClient) -> Mapping[str, str]:
+    """Return the names of the VNF instances that the user may list."""
+    try:
+        found = list(client.list_all(INSTANCES))
+    except RequestRejected as error:
+        if error.status != http.HTTPStatus.FORBIDDEN:
+            raise
+        return {}
+    instances = (convert(value, VnfInstance) for value in found)
+    return {one.id: one.vnf_instance_name for one in instances}
 
 
 def find_package(client: RestClient, reference: str) -> VnfPackage:

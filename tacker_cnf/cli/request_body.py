@@ -76,6 +76,20 @@ def build(args: argparse.Namespace, **attributes: Any) -> dict[str, Any]:
     return body
 
 
+def require(body: dict[str, Any], **options: str) -> None:
+    """Check that a body has attributes.
+
+    :param options: attribute -> the options that set it
+    :raises UsageError: some are missing
+    """
+    missing = [option for name, option in options.items() if name not in body]
+    if missing:
+        raise UsageError(
+            f"{' and '.join(missing)} is missing: add it to the command, or "
+            "the attribute to the file of --request."
+        )
+
+
 def read(name: str) -> dict[str, Any]:
     """Read an object from a file of JSON or YAML.
 

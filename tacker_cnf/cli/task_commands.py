@@ -110,12 +110,14 @@ class InstantiateVnf(TaskCommand):
         if args.vim:
             vim = find_vim(self.client, args.vim)
             vims = {"default": {"vimId": vim.id}}
-        return request_body.build(
+        body = request_body.build(
             args,
             flavourId=args.flavour,
             instantiationLevelId=args.level,
             vimConnectionInfo=vims,
         )
+        request_body.require(body, flavourId="--flavour")
+        return body
 
 
 class ScaleVnf(TaskCommand):
@@ -131,7 +133,7 @@ class ScaleVnf(TaskCommand):
                 option,
                 dest=option.strip("-"),
                 metavar="STEPS",
-                type=int,
+                type=positive,
                 help=f"number of levels {direction}",
             )
 
@@ -142,9 +144,18 @@ class ScaleVnf(TaskCommand):
             kind, steps = "SCALE_OUT", args.out
         elif scale_in is not None:
             kind, steps = "SCALE_IN", scale_in
-        return request_body.build(
+        body = request_body.build(
             args, type=kind, aspectId=args.aspect, numberOfSteps=steps
         )
+        request_body.require(body, aspectId="--aspect", type="--out or --in")
+        return body
+
+
+def positive(text: str) -> int:
+    """Parse a number that is at least 1."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
 
 
 class ScaleVnfToLevel(TaskCommand):
@@ -166,11 +177,14 @@ class ScaleVnfToLevel(TaskCommand):
         )
 
     def body(self, args: argparse.Namespace) -> dict[str, Any]:
-        return request_body.build(
+        body = request_body.build(
             args,
             instantiationLevelId=args.level,
             scaleInfo=args.aspect or None,
         )
+        if "instantiationLevelId" not in body:
+            request_body.require(body, scaleInfo="--level or --aspect")
+        return body
 
 
 def aspect_level(text: str) -> dict[str, Any]:

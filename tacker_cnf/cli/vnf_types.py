@@ -126,6 +126,12 @@ class Vim(ApiType, frozen=True, kw_only=True):
     status: str = ""
 
 
+class VimBody(ApiType, frozen=True, kw_only=True):
+    """GET /v1.0/vims/{id}."""
+
+    vim: Vim
+
+
 class VimList(ApiType, frozen=True, kw_only=True):
     """GET /v1.0/vims."""
 

@@ -95,8 +95,24 @@ class TestLifecycle(CommandCase):
         self.assertIn(f"op watch {op_occ_id}", output.stderr)
         output = self.command.expect(0, "op", "watch", op_occ_id)
         self.assertIn("HEAL of demo: COMPLETED", output.stdout)
+        self.command.expect(2, "op", "list", "--state", "FOO")
+        output = self.command.expect(0, "op", "list", "--state", "FAILED")
+        self.assertEqual(("", "The list is empty.\n"), output[1:])
         listed = self.read("op", "list", "--vnf", "demo")
+        self.assertEqual({"demo"}, {op["vnfInstanceName"] for op in listed})
         self.assertIn(op_occ_id, [op["id"] for op in listed])
+
+    def test_missing_options(self) -> None:
+        self.create("demo")
+        for arguments, missing in (
+            ("instantiate demo", "--flavour is missing"),
+            ("scale demo --out 1", "--aspect is missing"),
+            ("scale demo", "--aspect and --out or --in is missing"),
+            ("scale demo --aspect a --out 0", "'0' is not a number from 1"),
+            ("scale-to-level demo", "--level or --aspect is missing"),
+        ):
+            output = self.command.expect(2, "vnf", *arguments.split())
+            self.assertIn(missing, output.stderr)
 
     def test_a_dry_run_changes_nothing(self) -> None:
         self.create("demo")
@@ -123,7 +139,11 @@ class TestDecisions(CommandCase):
             "op", "retry", self.op_occ_id, "--dry-run"
         )
         self.assertIn("Retry of SCALE", preview)
-        self.command.expect(0, "op", "retry", self.op_occ_id, "--wait")
+        output = self.command.expect(
+            0, "op", "retry", self.op_occ_id, "--wait"
+        )
+        self.assertNotIn("FAILED", output.stdout)
+        self.assertIn("(attempt 3)", output.stdout)
 
     def test_rollback(self) -> None:
         self.vnfm.driver.before.clear()
@@ -135,11 +155,33 @@ class TestDecisions(CommandCase):
     def test_fail(self) -> None:
         shown = self.read("op", "show", self.op_occ_id)
         self.assertEqual(["retry", "rollback", "fail"], shown["decisions"])
-        self.command.succeed("op", "fail", self.op_occ_id)
+        text = self.command.succeed("op", "fail", self.op_occ_id)
+        self.assertEqual(f"SCALE {self.op_occ_id} is FAILED.", text)
         shown = self.read("op", "show", self.op_occ_id)
         self.assertEqual("FAILED", shown["operationState"])
         output = self.command.expect(1, "op", "cancel", self.op_occ_id)
         self.assertRegex(output.stderr, r"\(HTTP 409, request req-\S+\)")
+
+
+class TestVims(CommandCase):
+    def test_a_vim_comes_and_goes(self) -> None:
+        config = self.folder / "vim.yaml"
+        config.write_text(
+            "type: fake\nauth_url: https://vim.example\n"
+            "project_name: default\nbearer_token: secret\n"
+        )
+        arguments = ("vim", "register", str(config))
+        first = self.read(*arguments, "--default", "--description", "one")
+        self.assertEqual("vim", first["name"])
+        self.assertTrue(first["is_default"])
+        self.assertEqual({"name": "default"}, first["vim_project"])
+        second = self.read(*arguments, "--name", "other")
+        listed = self.read("vim", "list")
+        self.assertEqual(["vim", "other"], [vim["name"] for vim in listed])
+        self.assertEqual(second, self.read("vim", "show", "other"))
+        self.command.expect(2, "vim", "delete", "other", "nope")
+        self.command.succeed("vim", "delete", "other", first["id"])
+        self.assertEqual([], self.read("vim", "list"))
 
 
 class TestReferences(CommandCase):
@@ -193,6 +235,17 @@ class TestPackages(CommandCase):
         self.assertIn("disable it first", output.stderr)
         self.command.succeed("package", "delete", csar.vnfd_id, "--disable")
         self.assertEqual([], self.read("package", "list"))
+
+    def test_a_package_is_disabled_and_enabled(self) -> None:
+        vnfd_id = self.vnfm.onboard()
+        for command, state in (
+            ("disable", "DISABLED"),
+            ("disable", "DISABLED"),
+            ("enable", "ENABLED"),
+        ):
+            self.command.succeed("package", command, vnfd_id)
+            shown = self.read("package", "show", vnfd_id)
+            self.assertEqual(state, shown["operationalState"])
 
     def test_a_check_leaves_nothing(self) -> None:
         csar = self.useFixture(Csar())

@@ -32,6 +32,13 @@ ID: Final = "2b1b2db8-020d-4687-b328-31885edaf7c8"
 INSTANCE_ID: Final = "b152ad6d-ad2a-4e3e-a7b6-a1eaf728372c"
 OP_OCC: Final = f"/vnflcm/v2/vnf_lcm_op_occs/{ID}"
 NOT_FOUND: Final[Response] = (404, {}, b'{"status": 404, "detail": "no"}')
+AN_INSTANCE: Final = {
+    "id": INSTANCE_ID,
+    "vnfInstanceName": "demo",
+    "vnfProductName": "Five Kinds",
+    "vnfSoftwareVersion": "1.0",
+    "instantiationState": "NOT_INSTANTIATED",
+}
 #: seconds after which a process is stuck
 TIMEOUT_S: Final = 60
 
@@ -211,12 +218,23 @@ class TestWatch(ServerCase):
             fixtures.MonkeyPatch(f"{backoff.__name__}.MAX_FAILURES", 2)
         )
         self.responses["/events"] = [as_json({"detail": "busy"}, 503)]
-        output = self.watch(1, an_op_occ("PROCESSING"))
-        self.assertEqual(3, len(self.requests("/events")))
-        self.assertEqual(
-            ["busy (HTTP 503) Trying again ...", "busy (HTTP 503)"],
-            output.stderr.splitlines(),
-        )
+        for interval, lines in ((60.0, 1), (0.0, 2)):
+            self.useFixture(
+                fixtures.MonkeyPatch(
+                    f"{backoff.__name__}.REPORT_INTERVAL_S", interval
+                )
+            )
+            output = self.watch(3, an_op_occ("PROCESSING"))
+            self.assertEqual(
+                [
+                    *["busy (HTTP 503) Trying again ..."] * lines,
+                    "busy (HTTP 503)",
+                    "The operation may continue. Watch it again:",
+                    f"  tacker-cnf op watch {ID}",
+                ],
+                output.stderr.splitlines(),
+            )
+        self.assertEqual(6, len(self.requests("/events")))
 
     def test_a_server_that_falls_silent(self) -> None:
         self.useFixture(
@@ -298,6 +316,17 @@ class TestEvents(ServerCase):
         self.assertEqual("6", first.headers["Last-Event-ID"])
         self.assertEqual("7", second.headers["Last-Event-ID"])
 
+    def test_the_vnf_is_named(self) -> None:
+        path = f"{rest_client.INSTANCES}/{INSTANCE_ID}"
+        self.responses[path] = [as_json(AN_INSTANCE)]
+        change = {"vnfInstanceId": INSTANCE_ID}
+        stream = a_stream(*[an_event("a", change)] * 2)
+        forbidden = as_json({"status": 403, "detail": "You may not."}, 403)
+        self.responses["/events"] = [stream, forbidden]
+        output = self.command.expect(1, "events")
+        self.assertEqual(["a  demo"] * 2, output.stdout.splitlines())
+        self.assertEqual(1, len(self.requests(path)))
+
     def test_a_server_without_events(self) -> None:
         output = self.command.expect(1, "events")
         self.assertIn("This server has no events", output.stderr)
@@ -307,13 +336,7 @@ class TestDescribe(ServerCase):
     def describe(self, status: int, vims: Response) -> Output:
         """Describe a VNF instance on one VIM."""
         path = f"{rest_client.INSTANCES}/{INSTANCE_ID}"
-        instance = {
-            "id": INSTANCE_ID,
-            "vnfProductName": "Five Kinds",
-            "vnfSoftwareVersion": "1.0",
-            "instantiationState": "NOT_INSTANTIATED",
-            "vimConnectionInfo": {"one": {"vimId": "v"}},
-        }
+        instance = AN_INSTANCE | {"vimConnectionInfo": {"one": {"vimId": "v"}}}
         self.responses[path] = [as_json(instance)]
         self.responses[rest_client.OP_OCCS] = [as_json([])]
         self.responses[rest_client.VIMS] = [vims]

@@ -24,7 +24,7 @@ class TestLines(testtools.TestCase):
                         "verbosity": "FULL",
                     },
                 ),
-                "VnfLcmOperationOccurrenceNotification  2026-11-25T18:00:00Z  HEAL  PROCESSING  i  o",
+                "VnfLcmOperationOccurrenceNotification  2026-11-25T18:00:00Z  HEAL  PROCESSING  demo  o",
             ),
             (
                 Event(
@@ -50,7 +50,7 @@ class TestLines(testtools.TestCase):
             ),
             (Event("unknown", [1]), "unknown"),
         ):
-            self.assertEqual(line, to_line(event))
+            self.assertEqual(line, to_line(event, {"i": "demo"}))
 
     def test_json_is_one_line(self) -> None:
         line = to_json(Event("a", {"b": "c\nd"}, "7"))

@@ -19,7 +19,8 @@ ENDED: Final = {"outcome": "COMPLETED", "endTime": LATER}
 
 class TestChanges(testtools.TestCase):
     def check(self, before: OpOcc | None, after: OpOcc, *changes: str) -> None:
-        self.assertEqual(list(changes), list(op_text.changes(before, after)))
+        found = [change.text for change in op_text.changes(before, after)]
+        self.assertEqual(list(changes), found)
 
     def test_the_first_state(self) -> None:
         self.check(None, an_op_occ("STARTING"), "STARTING")
@@ -100,11 +101,58 @@ class TestChanges(testtools.TestCase):
         after = an_op_occ("PROCESSING", failed, a_step("infra", attempt=2))
         self.check(before, after, "PROCESSING", "infra (attempt 2):  running")
 
+    def test_when_it_changed(self) -> None:
+        after = an_op_occ(
+            "PROCESSING",
+            a_step("grant", **ENDED),
+            a_step("infra", a_resource("DONE", endTime=LATER)),
+        )
+        grant, pod = after.timeline[0], after.timeline[1].resources[0]
+        self.assertEqual(
+            [None, grant.end_time, pod.end_time, None],
+            [change.at for change in op_text.changes(None, after)],
+        )
+
+    def test_a_pending_cancellation(self) -> None:
+        before = an_op_occ("PROCESSING")
+        after = an_op_occ("PROCESSING", isCancelPending=True)
+        self.check(before, after, "its cancellation is pending")
+        self.check(after, after)
+
     def test_progress_of_a_server_without_timeline(self) -> None:
         before = an_op_occ("PROCESSING", progress="PREAMBLE")
         after = an_op_occ("PROCESSING", progress="INFRA: 1 of 2")
         self.check(before, after, "INFRA: 1 of 2")
         self.check(after, an_op_occ("COMPLETED"), "COMPLETED")
+
+
+class TestAttempts(testtools.TestCase):
+    FAILED: Final = a_step("infra", outcome="FAILED", endTime=LATER)
+
+    def test_the_newest_attempt(self) -> None:
+        second = self.FAILED | {"attempt": 2}
+        running = a_step("infra", attempt=2)
+        for op_occ, number in (
+            (an_op_occ("STARTING"), 1),
+            (an_op_occ("PROCESSING", a_step("infra")), 1),
+            (an_op_occ("FAILED_TEMP", self.FAILED), 1),
+            (an_op_occ("PROCESSING", self.FAILED), 2),
+            (an_op_occ("PROCESSING", self.FAILED, running), 2),
+            (an_op_occ("FAILED", self.FAILED, second), 2),
+            (an_op_occ("ROLLING_BACK", self.FAILED, second), 3),
+        ):
+            self.assertEqual(number, op_occ.newest_attempt)
+
+    def test_earlier_attempts_are_left_out(self) -> None:
+        step = a_step("infra", attempt=2, startTime=LATER)
+        op_occ = an_op_occ("PROCESSING", self.FAILED, step)
+        self.assertEqual(op_occ, op_occ.since_attempt(1))
+        second = op_occ.since_attempt(2)
+        self.assertEqual(op_occ.timeline[1:], second.timeline)
+        self.assertEqual(second.timeline[0].start_time, second.start_time)
+        third = op_occ.since_attempt(3)
+        self.assertEqual((), third.timeline)
+        self.assertEqual(op_occ.state_entered_time, third.start_time)
 
 
 class TestTimeline(testtools.TestCase):
@@ -156,7 +204,7 @@ class TestFailure(testtools.TestCase):
             [
                 "SCALE of demo is FAILED_TEMP: Quota exceeded.",
                 "Decide what to do:",
-                f"  tacker-cnf op retry {op_occ.id}  # continue it when the cause is removed",
+                f"  tacker-cnf op retry {op_occ.id}  # continue it from where it stopped",
                 f"  tacker-cnf op fail {op_occ.id}   # accept the failure",
             ],
             list(op_wait.failure(op_occ, "demo")),
