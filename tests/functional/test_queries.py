@@ -220,7 +220,7 @@ class TestSelectors(QueryTest):
 
     def test_of_op_occs(self) -> None:
         self.vnfm.create_instantiated()
-        omitted = {"operationParams", "resourceChanges"}
+        omitted = {"operationParams", "resourceChanges", "timeline"}
         brief = self.names(OP_OCCS)
         full = self.names(OP_OCCS, "all_fields")
         self.assertEqual(omitted, full - brief)
