@@ -272,6 +272,12 @@ def measure(counter: Counter, act: Callable[[], Any], calls: int) -> Cost:
     return Cost(*map(statistics.median, zip(*counts, strict=True)))
 
 
+def memory() -> float:
+    """Return the memory of this process, in MiB."""
+    status = Path("/proc/self/status").read_text().split()
+    return int(status[status.index("VmRSS:") + 1]) / 1024
+
+
 def report(
     counter: Counter, name: str, act: Callable[[], Any], calls: int
 ) -> None:

@@ -144,6 +144,7 @@ def run(service: cost.Service, counts: list[int]) -> None:
                 f"{name:24}{one.cpu_ms:9.2f}{one.wall_ms:9.2f}{ratio:7.2f}"
                 f"{one.statements:12.0f}"
             )
+        print(f"{'memory, MiB':24}{cost.memory():9.0f}")
 
 
 def main() -> None:

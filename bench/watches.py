@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cost
 import lcm
 import urllib3
 
@@ -83,10 +84,9 @@ class Use:
 
     @classmethod
     def now(cls) -> "Use":
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                memory = int(line.split()[1]) / 1024
-        return cls(memory, time.process_time(), threading.active_count())
+        return cls(
+            cost.memory(), time.process_time(), threading.active_count()
+        )
 
 
 def run(watches: NamespaceWatches) -> None:
