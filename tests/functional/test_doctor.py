@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from tacker_cnf.cmd import start
 from tacker_cnf.cmd.doctor import options, workload
-from tacker_cnf.db import conductors, keys
+from tacker_cnf.db import conductors, keys, models
 from tacker_cnf.db.types import VAULT
 from tests.fixtures import keystone, waiting
 from tests.fixtures.http_receiver import (
@@ -86,7 +86,9 @@ class TestDoctor(DoctorCase):
     def test_a_service_that_works(self) -> None:
         self.vnfm.create_instantiated()
         waiting.until(
-            lambda: "sends them" in self.diagnose()[1], "a dispatcher", 30.0
+            lambda: "notifications: process" in self.diagnose()[1],
+            "a dispatcher",
+            30.0,
         )
         status, output = self.diagnose("--vims")
         self.assertEqual(0, status, output)
@@ -100,6 +102,14 @@ class TestDoctor(DoctorCase):
             "VIMs: none is registered",
         ):
             self.assertRegex(output, f"(?m)^ok +{line}$")
+
+    def test_no_dispatcher(self) -> None:
+        name = "tacker_cnf.db.leases.get_owner"
+        self.useFixture(fixtures.MonkeyPatch(name, lambda *_: None))
+        self.check("warning", "notifications", "have just started")
+        with self.vnfm.parts.store.engine.begin() as connection:
+            connection.execute(sa.update(models.Conductor).values(started=0))
+        self.check("error", "notifications", "No process sends them. If")
 
     def test_json(self) -> None:
         conductors.unregister(

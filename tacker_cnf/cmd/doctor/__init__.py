@@ -89,7 +89,7 @@ def _store_checks(
     checks: dict[str, Check] = {
         files.KEYS: partial(files.check_secrets, conf, store),
         files.CONTENT: partial(files.check_content, conf, store),
-        workload.CONDUCTORS: partial(workload.check_conductors, store),
+        workload.CONDUCTORS: partial(workload.check_conductors, conf, store),
         workload.OPERATIONS: partial(workload.check_operations, conf, store),
         workload.NOTIFICATIONS: partial(workload.check_notifications, store),
         workload.LEFTOVERS: partial(workload.check_leftovers, store),

@@ -59,7 +59,7 @@ def _check_clock(store: Store) -> Iterator[Finding]:
         )
 
 
-def check_conductors(store: Store) -> Iterator[Finding]:
+def check_conductors(conf: cfg.ConfigOpts, store: Store) -> Iterator[Finding]:
     """Check that conductors run, and that one sends notifications.
 
     :raises Unavailable: no conductor runs
@@ -73,9 +73,17 @@ def check_conductors(store: Store) -> Iterator[Finding]:
         )
     working = sum(one.operations for one in alive)
     yield ok(CONDUCTORS, f"{len(alive)} run, with {working} operations")
+    now = datetime.datetime.now(datetime.UTC)
     if sender:
         host, pid, _ = sender.rsplit(":", 2)
         yield ok(NOTIFICATIONS, f"process {pid} on {host} sends them")
+    elif (
+        now - alive[0].started
+    ).total_seconds() < 2 * conf.notification.lease:
+        yield warning(
+            NOTIFICATIONS,
+            "No process sends them yet: the conductors have just started.",
+        )
     else:
         yield error(
             NOTIFICATIONS,
