@@ -19,7 +19,7 @@ from tacker_cnf.cli.references import (
     op_occ_path,
 )
 from tacker_cnf.cli.rest_client import OP_OCCS
-from tacker_cnf.cli.task_commands import add_wait, finish
+from tacker_cnf.cli.task_commands import add_dry_run, add_wait, finish
 
 _LIST_COLUMNS: Final = (
     "id",
@@ -192,11 +192,7 @@ class _Continuation(_Decision):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         add_wait(parser)
-        parser.add_argument(
-            "--dry-run",
-            action="store_true",
-            help="print what would be changed, and change nothing",
-        )
+        add_dry_run(parser)
         return parser
 
     def take_action(self, args: argparse.Namespace) -> int:

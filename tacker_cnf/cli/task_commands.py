@@ -28,11 +28,7 @@ class TaskCommand(ClientCommand):
         self.add_options(parser)
         request_body.add_options(parser)
         add_wait(parser)
-        parser.add_argument(
-            "--dry-run",
-            action="store_true",
-            help="print what would be changed, and change nothing",
-        )
+        add_dry_run(parser)
         return parser
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -54,6 +50,15 @@ class TaskCommand(ClientCommand):
         if not op_occ_id:
             raise InvalidResponse("The server did not name the operation.")
         return finish(self, op_occ_id, wait=args.wait)
+
+
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    """Add the option to print the plan of the operation only."""
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print what would be changed, and change nothing",
+    )
 
 
 def add_wait(parser: argparse.ArgumentParser) -> None:
