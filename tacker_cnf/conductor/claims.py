@@ -241,7 +241,7 @@ class Claims:
         new = {
             op_occ_id: claim.progress
             for op_occ_id, claim in self._claimed().items()
-            if claim.progress.unpublished()
+            if not claim.progress.is_published
         }
         for op_occ_id, snapshot in (self._publish(new) if new else {}).items():
             new[op_occ_id].mark_published(snapshot)

@@ -134,13 +134,20 @@ class OperationProgress:
         """The step that runs, and its last line of progress."""
         return _line(self._step) if self._step else None
 
+    @property
+    def is_published(self) -> bool:
+        """Whether nothing of the step that runs is to be published."""
+        return (
+            self._step is None
+            or self._is_ending
+            or self._published == self._number
+        )
+
     def unpublished(self) -> Snapshot | None:
         """Return the progress of the step that runs; None: it is published."""
         with self._lock:
-            is_running = self._step is not None and not self._is_ending
-            if not is_running or self._published == self._number:
+            if self._step is None or self.is_published:
                 return None
-            assert self._step
             step = self._current(self._step)
             timeline = (*self._ended, step)[-MAX_STEPS:]
             return Snapshot(self._number, _line(step), timeline)
@@ -163,9 +170,9 @@ class OperationProgress:
     def _end(self, step: TimelineStep, outcome: StepOutcome) -> TimelineStep:
         now = self._now()
         is_complete = outcome == StepOutcome.COMPLETED
-        status = ResourceStatus.UNFINISHED
-        if is_complete:
-            status = ResourceStatus.DONE
+        status = (
+            ResourceStatus.DONE if is_complete else ResourceStatus.UNFINISHED
+        )
         return msgspec.structs.replace(
             step,
             end_time=now,

@@ -347,6 +347,7 @@ class TestClaims(OpOccTest):
         ((step,),) = self.row("timeline")
         self.assertEqual("1 of 2", step.message)
         self.assertIsNone(claim.progress.unpublished())
+        self.assertTrue(claim.progress.is_published)
         self.set(progress="another")
         self.claims.publish()
         self.assertEqual(("another",), self.row("progress"))
