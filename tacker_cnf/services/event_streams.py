@@ -193,7 +193,8 @@ class EventStreams:
             self._read_events(session)
             versions = events.list_versions(session)
             changed = versions.items() ^ self._versions.items()
-            stored = events.list_progress(session, {key for key, _ in changed})
+            ids = {op_occ_id for op_occ_id, _ in changed}
+            stored = events.list_progress(session, ids) if ids else ()
         for progress in stored:
             message = event_messages.of_progress(progress)
             op_occ_id = progress.progress.vnf_lcm_op_occ_id
