@@ -190,10 +190,12 @@ class EventStreams:
         """Read what is new."""
         self._position.advance()
         with self._store.reader() as session:
-            self._read_events(session)
+            announced = self._read_events(session)
             versions = events.list_versions(session)
             changed = versions.items() ^ self._versions.items()
             ids = {op_occ_id for op_occ_id, _ in changed}
+            # one may have started and ended since the last read
+            ids |= announced - versions.keys()
             stored = events.list_progress(session, ids) if ids else ()
         for progress in stored:
             message = event_messages.of_progress(progress)
@@ -207,16 +209,20 @@ class EventStreams:
             self._log.remove_progress(op_occ_id)  # it may be deleted
         self._versions = versions
 
-    def _read_events(self, session: Session) -> None:
+    def _read_events(self, session: Session) -> set[str]:
+        """Read new events; return the operations that they are of."""
         position = self._position
+        op_occ_ids = set()
         while True:
             found = events.list_new(
                 session, position.number, position.seen, limit=PAGE_SIZE
             )
             for message in event_messages.of_events(found, position):
                 self._log.add(message)
+                if message.vnf_lcm_op_occ_id:
+                    op_occ_ids.add(message.vnf_lcm_op_occ_id)
             if len(found) < PAGE_SIZE:
-                return
+                return op_occ_ids
 
     def _hand_over(self) -> None:
         with self._lock:

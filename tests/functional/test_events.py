@@ -114,12 +114,14 @@ class EventsCase(ApiCase):
                 )
             return number or newest
 
-    def add_operation(self, project_id: str = OWNER) -> None:
+    def add_operation(
+        self, project_id: str = OWNER, state: S = S.PROCESSING
+    ) -> None:
         """Add an operation that no conductor claims."""
         with self.store.writer() as session:
             op_occs.add(
                 session,
-                an_op_occ(operation_state=S.PROCESSING, project_id=project_id),
+                an_op_occ(operation_state=state, project_id=project_id),
                 a_stored_instance(),
                 {},
                 NOW,
@@ -175,6 +177,13 @@ class TestStream(EventsCase):
             event = self.client().until(PROGRESS)
             self.assertEqual("PROCESSING", event.data["operationState"])
             self.assertIsNone(event.id)
+
+    def test_an_operation_that_ends_between_two_reads(self) -> None:
+        client = self.client()
+        self.add_operation(state=S.COMPLETED)
+        client.until(OPERATION)
+        progress = client.until(PROGRESS)
+        self.assertEqual("COMPLETED", progress.data["operationState"])
 
     def test_each_change_of_a_timeline_is_sent(self) -> None:
         self.add_operation()
