@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 import uuid
 from pathlib import Path
@@ -116,6 +117,7 @@ class Database(fixtures.Fixture):
 
     def has_no_transaction(self) -> bool:
         """Return whether no other session has an open transaction."""
+        time.sleep(0.15)  # InnoDB refreshes its table every 0.1 s
         found = self.fetch_row(TRANSACTIONS[self._server.get_backend_name()])
         return not found["count"]
 

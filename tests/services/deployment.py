@@ -279,10 +279,26 @@ class Deployment(fixtures.Fixture):
         """Freeze a conductor and its dispatcher, and let their leases expire;
         continue them afterwards.
         """
-        os.killpg(conductor.pid, signal.SIGSTOP)
+        self.freeze(conductor)
         self.expire_leases(conductor.pids())
-        yield
-        os.killpg(conductor.pid, signal.SIGCONT)
+        try:
+            yield
+        finally:
+            os.killpg(conductor.pid, signal.SIGCONT)
+
+    def freeze(self, conductor: Conductor) -> None:
+        """Freeze a conductor and its dispatcher while they hold no locks;
+        others would wait for these until the database ends the transaction.
+        """
+
+        def freeze() -> bool:
+            os.killpg(conductor.pid, signal.SIGSTOP)
+            if self.database.has_no_transaction():
+                return True
+            os.killpg(conductor.pid, signal.SIGCONT)
+            return False
+
+        waiting.until(freeze, "a conductor that holds no locks")
 
     def expire_leases(self, pids: list[int]) -> None:
         """Let the leases of processes expire."""

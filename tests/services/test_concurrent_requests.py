@@ -5,6 +5,7 @@ of requests to a VNF, one is accepted and no partial change is left.
 import contextlib
 import functools
 import itertools
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +14,6 @@ from typing import Any, Final
 
 import testtools
 
-from tests.fixtures import waiting
 from tests.services.backends import MARIADB, POSTGRESQL
 from tests.services.client import (
     INSTANCES,
@@ -101,19 +101,11 @@ class PairCase(testtools.TestCase):
     @contextlib.contextmanager
     def frozen_conductor(self) -> Iterator[None]:
         """Freeze the conductor, so that no operation runs."""
-        waiting.until(self.freeze_conductor, "a conductor that holds no locks")
+        self.deployment.freeze(self.conductor)
         try:
             yield
         finally:
-            self.conductor.signal(signal.SIGCONT)
-
-    def freeze_conductor(self) -> bool:
-        """Freeze the conductor, unless it has an open transaction."""
-        self.conductor.signal(signal.SIGSTOP)
-        if self.deployment.database.has_no_transaction():
-            return True
-        self.conductor.signal(signal.SIGCONT)
-        return False
+            os.killpg(self.conductor.pid, signal.SIGCONT)
 
     def call_both(self, pair: Iterable[Call], of: str) -> list[Response]:
         """Make two calls at the same time, each to another server."""
