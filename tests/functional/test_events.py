@@ -43,11 +43,18 @@ class Client:
         names = {name.replace("_", "-"): v for name, v in headers.items()}
         self._request = served.send(f"/events?{query}", names)
         self.response = self._request.stream()
-        #: the first line after a comment or an event
-        self.line("retry: 1000")
+        # comments come first while there is nothing else to send
+        while (line := self.read_line()) in {"", ": keep-alive"}:
+            pass
+        assert line == "retry: 1000", line
+
+    def read_line(self) -> str:
+        raw: bytes = self.response.readline()
+        assert raw, "the stream has ended"
+        return raw.decode().rstrip("\n")
 
     def line(self, expected: str) -> None:
-        found = self.response.readline().decode().rstrip("\n")
+        found = self.read_line()
         assert found == expected, found
 
     def next(self) -> Event | None:
