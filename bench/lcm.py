@@ -1,19 +1,10 @@
-"""Each lifecycle operation, compared with a baseline.
+"""The lifecycle of a VNF with one Deployment, over REST and by the bare client.
 
-The baseline is the same work done by the bare ``kubernetes`` client with
-watches, in the same run on the same cluster, which is a process of its own.
-An operation is timed from the POST to the first response with COMPLETED;
-the client polls every 10 ms, or every 100 ms when many VNFs run at once.
-
-    .venv/bin/python bench/lcm.py [--pods 1 10 50] [--runs N] [--vnfs 20]
-
-By default the service is the sandbox's: one process with SQLite. With --database,
-it is an API server and conductors, each a process of its own.
-
-    ... --database postgresql+psycopg2://... --queue rabbit://... --conductors 2
+What the benchmarks have in common: the VNF, the same work done by the
+``kubernetes`` client alone with watches, and the processes that serve both.
+``bench/compare.py`` is the one to run.
 """
 
-import argparse
 import concurrent.futures
 import contextlib
 import json
@@ -21,7 +12,6 @@ import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -70,13 +60,27 @@ vnf_packages = -1
 
 
 class Product:
-    """A VNF, driven over REST."""
+    """A VNF, driven over REST.
+
+    :param look_every: seconds between two reads of an operation
+    :param vims: the vimConnectionInfo of the VNF; by default the default VIM
+    :param token: sent as X-Auth-Token
+    """
 
     def __init__(
-        self, api: str, pool: urllib3.PoolManager, look_every: float = 0.01
+        self,
+        api: str,
+        pool: urllib3.PoolManager,
+        look_every: float = 0.01,
+        vims: Mapping[str, Any] | None = None,
+        token: str = "",
     ) -> None:
         self.api, self.pool = api, pool
         self.look_every = look_every
+        self._vims = vims
+        self._token = {"X-Auth-Token": token} if token else {}
+        #: URL of the last operation
+        self.operation = ""
         self.workload = f"vnf-{uuid.uuid4().hex[:8]}"
         self.instance = ""
 
@@ -85,7 +89,7 @@ class Product:
         raw = isinstance(body, bytes)
         data = body if raw else json.dumps(body) if body is not None else None
         kind = "application/zip" if raw else "application/json"
-        headers = {"Version": "2.0.0", "Content-Type": kind}
+        headers = {"Version": "2.0.0", "Content-Type": kind, **self._token}
         response = self.pool.request(method, url, body=data, headers=headers)
         if response.status >= 300:
             raise SystemExit(f"{method} {url}: {response.data.decode()}")
@@ -104,9 +108,9 @@ class Product:
 
     def run(self, task: str, body: Any) -> None:
         path = f"/vnflcm/v2/vnf_instances/{self.instance}/{task}"
-        where = self.call("POST", path, body).headers["Location"]
+        self.operation = self.call("POST", path, body).headers["Location"]
         while True:
-            op_occ = self.call("GET", where).json()
+            op_occ = self.call("GET", self.operation).json()
             if op_occ["operationState"] == "COMPLETED":
                 return
             if op_occ["operationState"] not in ACTIVE:
@@ -119,6 +123,8 @@ class Product:
             "namespace": "default",
         }
         body = {"flavourId": "simple", "additionalParams": parameters}
+        if self._vims:
+            body["vimConnectionInfo"] = self._vims
         self.run("instantiate", body)
 
     def scale(self, kind: str, steps: int) -> None:
@@ -395,33 +401,24 @@ def register(
 
 
 def table(
-    title: str,
-    baseline: Times,
-    product: Times,
-    operations: Iterable[str] = OPERATIONS,
+    title: str, subjects: Mapping[str, Times], operations: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """Print medians, their difference and their ratio."""
-    print(f"\n{title}")
-    print(
-        f"  {'operation':<16} {'baseline':>8} {'product':>8} {'+ s':>7} ratio"
-    )
+    """Print medians, and their ratios to those of the first subject."""
+    first, *others = subjects
+    head = "".join(f"{name:>20} ratio" for name in others)
+    print(f"\n{title}\n  {'operation':<16} {first:>10}{head}")
     rows = []
-    for name in operations:
-        low = statistics.median(baseline[name])
-        product_median = statistics.median(product[name])
-        ratio = product_median / low
-        print(
-            f"  {name:<16} {low:8.3f} {product_median:8.3f} {product_median - low:7.3f} "
-            f"{ratio:5.2f}"
-        )
-        rows.append(
-            {
-                "what": title,
-                "operation": name,
-                "baseline": low,
-                "product": product_median,
-            }
-        )
+    for operation in operations:
+        medians = {
+            name: statistics.median(times[operation])
+            for name, times in subjects.items()
+        }
+        print(f"  {operation:<16} {medians[first]:10.3f}", end="")
+        for name in others:
+            ratio = medians[name] / medians[first]
+            print(f"{medians[name]:20.3f} {ratio:5.2f}", end="")
+        print()
+        rows.append({"what": title, "operation": operation, "s": medians})
     return rows
 
 
@@ -449,87 +446,3 @@ def run_concurrent(
             times = [run.result() for run in runs]
             phases[name] = time.perf_counter() - start, times
     return phases
-
-
-def concurrent_table(
-    count: int, make_baseline: Callable[[], Any], make: Callable[[], Any]
-) -> list[dict[str, Any]]:
-    """Print operations per second, and the longest by the mean time."""
-    baseline = run_concurrent(count, 1, make_baseline)
-    product = run_concurrent(count, 1, make)
-    print(f"\n{count} VNFs at once")
-    print(f"  {'operation':<16} {'baseline/s':>10} {'product/s':>10} max/mean")
-    rows = []
-    for name in OPERATIONS:
-        (low, _), (seconds, times) = baseline[name], product[name]
-        longest = max(times) / statistics.mean(times)
-        print(
-            f"  {name:<16} {count / low:10.1f} {count / seconds:10.1f} "
-            f"{longest:8.2f}"
-        )
-        rows.append(
-            {
-                "what": f"{count} VNFs at once",
-                "operation": name,
-                "baseline_per_s": count / low,
-                "product_per_s": count / seconds,
-                "longest": longest,
-            }
-        )
-    return rows
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pods", type=int, nargs="*", default=[1, 10, 50])
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--vnfs", type=int, nargs="*", default=[20])
-    parser.add_argument("--database", help="URL; default: the sandbox's")
-    parser.add_argument("--queue", help="URL, with --database")
-    parser.add_argument("--conductors", type=int, default=2)
-    parser.add_argument("--json", type=Path, help="write the figures there")
-    arguments = parser.parse_args()
-    rows = []
-    with contextlib.ExitStack() as stack:
-        state = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        kubeconfig_file = stack.enter_context(cluster(state))
-        service = (
-            servers(
-                state,
-                arguments.database,
-                arguments.queue,
-                arguments.conductors,
-            )
-            if arguments.database
-            else sandbox(state, kubeconfig_file)
-        )
-        api = stack.enter_context(service)
-        pool = urllib3.PoolManager(maxsize=128)
-        register(api, kubeconfig_file, pool)
-
-        def product() -> Product:
-            return Product(api, pool)
-
-        def one_of_many() -> Product:
-            # poll less often, or polling would be most of the load
-            return Product(api, pool, look_every=0.1)
-
-        def baseline() -> Baseline:
-            return Baseline(str(kubeconfig_file))
-
-        run_lifecycle(product(), 1, empty_times())  # connections, caches
-        run_lifecycle(baseline(), 1, empty_times())
-        for pods in arguments.pods:
-            product_times, baseline_times = empty_times(), empty_times()
-            for _ in range(arguments.runs):  # in turn, so drift hits both
-                run_lifecycle(baseline(), pods, baseline_times)
-                run_lifecycle(product(), pods, product_times)
-            rows += table(f"{pods} pods", baseline_times, product_times)
-        for count in arguments.vnfs:
-            rows += concurrent_table(count, baseline, one_of_many)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=2))
-
-
-if __name__ == "__main__":
-    main()

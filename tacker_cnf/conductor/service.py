@@ -57,7 +57,7 @@ from tacker_cnf.runtime.work_queue import WorkQueue
 from tacker_cnf.scripts.limits import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType, VnfLcmOpOcc
 
 LOG = log.getLogger(__name__)
 
@@ -220,6 +220,8 @@ class Conductor:
             claimed = self.claims.acquire(op_occ_id)
             self._locked.discard(op_occ_id)
             if claimed:
+                instance_id = claimed[0].op_occ.vnf_instance_id
+                self.synchronizer.begin_operation(instance_id)
                 self._execute(*claimed)
         except errors.LeaseLost:
             metrics.LEASES_LOST.inc()
@@ -245,8 +247,13 @@ class Conductor:
         finally:
             self.claims.release(op_occ_id)
             if claimed:
-                instance_id = claimed[0].op_occ.vnf_instance_id
-                self.synchronizer.refresh_watches(instance_id)
+                self._end_operation(claimed[0].op_occ)
+
+    def _end_operation(self, op_occ: VnfLcmOpOcc) -> None:
+        self.synchronizer.end_operation(op_occ.vnf_instance_id)
+        # a VIM that a grant named is found by the next periodic refresh
+        if OPERATIONS[op_occ.operation].assigns_vims:
+            self.synchronizer.refresh_watches(op_occ.vnf_instance_id)
 
     def _execute(self, claimed_op: ClaimedOperation, claim: Claim) -> None:
         op_occ = claimed_op.op_occ
@@ -328,6 +335,9 @@ class Conductor:
                 _masked(resource, masker())
             ),
             expect=claim.progress.expect,
+            before_result=lambda: self.synchronizer.drop_changes(
+                run.instance.id
+            ),
             save_log=recorder.save_log,
             saved_checkpoint=claimed_op.checkpoint,
             save_checkpoint=recorder.save_checkpoint,

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy import orm
+from sqlalchemy.dialects import mysql, postgresql, sqlite
 
 from tacker_cnf.db import models
 from tacker_cnf.lcm.vnf_plan import VnfPlan
@@ -21,20 +22,38 @@ TOO_LARGE: Final = (
 )
 
 
+def _save_statements() -> dict[str, sa.Insert]:
+    """Return what inserts or replaces a plan: dialect -> statement."""
+    on_duplicate = mysql.insert(Row)
+    on_duplicate = on_duplicate.on_duplicate_key_update(
+        plan=on_duplicate.inserted.plan
+    )
+    found: dict[str, sa.Insert] = dict.fromkeys(
+        ("mysql", "mariadb"), on_duplicate
+    )
+    for module in (postgresql, sqlite):
+        insert = module.insert(Row)
+        found[module.__name__.rpartition(".")[2]] = (
+            insert.on_conflict_do_update(
+                index_elements=[Row.vnf_lcm_op_occ_id],
+                set_={"plan": insert.excluded.plan},
+            )
+        )
+    return found
+
+
+_SAVE: Final = _save_statements()
+
+
 def save(session: orm.Session, op_occ_id: str, plan: VnfPlan) -> None:
     """Save the plan of an operation, in place of an earlier one; the caller
     has locked the operation.
     """
-    values = {"plan": _limited(plan)}
-    updated = session.connection().execute(
-        sa.update(Row)
-        .where(Row.vnf_lcm_op_occ_id == op_occ_id)
-        .values(**values)
+    connection = session.connection()
+    connection.execute(
+        _SAVE[connection.dialect.name],
+        {"vnf_lcm_op_occ_id": op_occ_id, "plan": _limited(plan)},
     )
-    if updated.rowcount == 0:
-        session.execute(
-            sa.insert(Row).values(vnf_lcm_op_occ_id=op_occ_id, **values)
-        )
 
 
 def get(session: orm.Session, op_occ_id: str) -> VnfPlan | None:

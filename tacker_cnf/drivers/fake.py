@@ -89,7 +89,10 @@ class FakeDriver:
                 if replace != ALL and vnfc.id not in to_delete
             )
         self._fill(task, desired.running_counts)
-        return self._found(task)
+        context.before_result()
+        found = self._found(task)
+        self._hook("found", FakeCall(task, context))
+        return found
 
     def observe(self, task: InfraTask, context: TaskContext) -> Observed:
         self._hook("observe", FakeCall(task, context))

@@ -25,6 +25,8 @@ class Debouncer:
         self._clock = clock
         #: name -> when it is due, and when at the latest (Clock.monotonic)
         self._due: dict[str, tuple[float, float]] = {}
+        #: names that are not due before release()
+        self._held: set[str] = set()
         self._lock = threading.Lock()
         self._changed = threading.Event()
         self._stopped = False
@@ -55,6 +57,22 @@ class Debouncer:
                 self._due[name] = (min(now + delay, latest), latest)
         self._changed.set()
 
+    def hold(self, name: str) -> None:
+        """Delay the callback for a name until release()."""
+        with self._lock:
+            self._held.add(name)
+
+    def drop(self, name: str) -> None:
+        """Forget the changes of a name so far."""
+        with self._lock:
+            self._due.pop(name, None)
+
+    def release(self, name: str) -> None:
+        """End hold(): changes that were not dropped are due as usual."""
+        with self._lock:
+            self._held.discard(name)
+        self._changed.set()
+
     def _run(self) -> None:
         while not self._stopped:
             self._changed.clear()
@@ -66,7 +84,9 @@ class Debouncer:
         now = self._clock.monotonic()
         with self._lock:
             due_names = tuple(
-                name for name, (due, _) in self._due.items() if due <= now
+                name
+                for name, (due, _) in self._due.items()
+                if due <= now and name not in self._held
             )
             for name in due_names:
                 del self._due[name]
@@ -74,7 +94,11 @@ class Debouncer:
 
     def _next_wait(self) -> float | None:
         with self._lock:
-            if not self._due:
-                return None
-            first = min(due for due, _ in self._due.values())
-        return max(first - self._clock.monotonic(), 0.0)
+            pending = [
+                due
+                for name, (due, _) in self._due.items()
+                if name not in self._held
+            ]
+        if not pending:
+            return None
+        return max(min(pending) - self._clock.monotonic(), 0.0)

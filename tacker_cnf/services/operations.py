@@ -578,14 +578,8 @@ def _insert(
     # after reserve(), so that no other request changes the instance
     instances.check_preconditions(session, instance_id, preconditions)
     idempotency.record(session, preconditions, op_occ.id)
-    try:
-        usable = vims.record_use(session, instance_id, named.registered)
-    except ReferenceError:
-        usable = frozenset()
-    if usable != named.registered:
-        raise errors.Conflict(
-            "vimConnectionInfo: the VIM has just been deleted."
-        )
+    if OPERATIONS[op_occ.operation].assigns_vims:
+        _record_vims(session, instance_id, named)
     if vnfd_id:
         packages.record_use(session, instance_id, vnfd_id, op_occ.project_id)
     quotas.check(session, project_quotas, Resource.OPERATIONS)
@@ -597,6 +591,21 @@ def _insert(
         now,
         wakeup_timeout_s,
     )
+
+
+def _record_vims(session: Session, instance_id: str, named: NamedVims) -> None:
+    """Record that an instance uses VIMs.
+
+    :raises Conflict: one was deleted, or the project may not use it any more
+    """
+    try:
+        usable = vims.record_use(session, instance_id, named.registered)
+    except ReferenceError:
+        usable = frozenset()
+    if usable != named.registered:
+        raise errors.Conflict(
+            "vimConnectionInfo: the VIM has just been deleted."
+        )
 
 
 def _decide(

@@ -205,6 +205,7 @@ class KubernetesDriver:
         )
         if change.desired is None:
             cluster_tasks.remove(change.grace)
+            context.before_result()
             return Observed()
         self._check_scopes(task, cluster_tasks)
         if change.replace == ALL:
@@ -221,6 +222,7 @@ class KubernetesDriver:
             _restore_size(plan, cluster_tasks, context)
         else:
             cluster_tasks.execute(objects)
+        context.before_result()
         return cluster_tasks.result()
 
     def _change_package(

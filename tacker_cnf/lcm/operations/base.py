@@ -90,6 +90,9 @@ class Operation(Generic[R]):
     requires_started: ClassVar[bool] = False
     #: whether it changes the VIM, for which the NFVO has to grant it
     changes_vim: ClassVar[bool] = True
+    #: whether the VNF may be on other VIMs afterwards, without a grant that
+    #: names them
+    assigns_vims: ClassVar[bool] = False
     #: whether it moves connection points to other external links
     moves_links: ClassVar[bool] = False
     #: whether a rollback can restore the state before

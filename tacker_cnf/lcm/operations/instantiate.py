@@ -21,6 +21,7 @@ class Instantiate(Operation[InstantiateVnfRequest]):
     summary = "Instantiate a VNF."
     request_type = InstantiateVnfRequest
     required_state = InstantiationState.NOT_INSTANTIATED
+    assigns_vims = True
     hook = "instantiate"
 
     def desired(

@@ -21,6 +21,7 @@ class Modify(Operation[VnfInfoModificationRequest]):
     request_type = VnfInfoModificationRequest
     required_state = None
     changes_vim = False
+    assigns_vims = True
     hook = "modify_information"
 
     def next_vnfd_id(

@@ -14,6 +14,7 @@ class Terminate(Operation[TerminateVnfRequest]):
     summary = "Terminate a VNF."
     request_type = TerminateVnfRequest
     reversible = False
+    assigns_vims = True
     hook = "terminate"
 
     def changed(

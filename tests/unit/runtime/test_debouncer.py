@@ -50,6 +50,27 @@ class TestDebouncer(testtools.TestCase):
         self.advance(2 * QUIET_PERIOD_S)
         self.assertEqual(["one", "two", "late"], self.calls)
 
+    def test_a_held_name_is_reported_after_its_release(self) -> None:
+        self.debouncer.hold("held")
+        self.debouncer.schedule(["held", "other"])
+        self.advance(2 * MAX_DELAY_S)
+        self.assertEqual(["other"], self.calls)
+        self.debouncer.release("held")
+        self.clock.wait_until_waiting()
+        self.assertEqual(["other", "held"], self.calls)
+
+    def test_dropped_changes_are_not_reported(self) -> None:
+        self.debouncer.hold("one")
+        self.debouncer.hold("two")
+        self.debouncer.schedule(["one", "two"])
+        self.debouncer.drop("one")
+        self.debouncer.drop("two")
+        self.debouncer.schedule(["two"])
+        self.debouncer.release("one")
+        self.debouncer.release("two")
+        self.advance(QUIET_PERIOD_S)
+        self.assertEqual(["two"], self.calls)
+
     def test_nothing_is_reported_after_the_end(self) -> None:
         self.debouncer.schedule(["one"])
         self.debouncer.stop()
