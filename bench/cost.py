@@ -37,6 +37,7 @@ from tacker_cnf.db import keys, schema
 CONF = """\
 [DEFAULT]
 state_path = {folder}
+transport_url = {queue}
 default_log_levels = tacker_cnf=ERROR
 [database]
 {connection}
@@ -104,13 +105,15 @@ def _place() -> str:
     return inner
 
 
-def open_parts(folder: str, text: str, queue: str | None = None) -> Parts:
-    """Build the components of a configuration, on a new database."""
-    path = Path(folder) / "bench.conf"
+def open_parts(path: Path, text: str) -> Parts:
+    """Build the components of a configuration, on a new database.
+
+    :param path: where to write the configuration
+    """
     path.write_text(text)
     conf = configuration.load([f"--config-file={path}"])
     keys.create(keys.key_file_path(conf))
-    parts = compose.parts(conf, queue)
+    parts = compose.parts(conf)
     schema.upgrade(parts.store)
     return parts
 
@@ -138,8 +141,9 @@ class Service:
         self, folder: str, database: str, queue: str, *, places: bool = False
     ) -> None:
         connection = f"connection = {database}" if database else ""
-        text = CONF.format(folder=folder, connection=connection)
-        self.parts = open_parts(folder, text, queue)
+        text = CONF.format(folder=folder, connection=connection, queue=queue)
+        self.conf_file = Path(folder) / "bench.conf"
+        self.parts = open_parts(self.conf_file, text)
         engine = self.parts.store.engine
         self.counter = Counter(engine, places=places)
         #: another one, which is not counted

@@ -328,16 +328,8 @@ def programs(
 
     :param port: of the API
     """
-    conf = state / "bench.conf"
-    conf.write_text(configuration)
-    option = f"--config-file={conf}"
-    for command in (("keys", "create"), ("db", "upgrade")):
-        manage = [BIN / "tacker-cnf-manage", option, *command]
-        subprocess.run(manage, check=True, stdout=subprocess.DEVNULL)
-    running = [
-        subprocess.Popen([BIN / f"tacker-cnf-{name}", option])
-        for name in names
-    ]
+    conf = configure(state, configuration)
+    running = [start_program(name, conf) for name in names]
     try:
         wait_until_served(port)
         yield running
@@ -348,13 +340,32 @@ def programs(
             process.wait(60)
 
 
+def configure(state: Path, configuration: str) -> Path:
+    """Write a configuration, and prepare its database; return the file."""
+    conf = state / "bench.conf"
+    conf.write_text(configuration)
+    for command in (("keys", "create"), ("db", "upgrade")):
+        manage = [BIN / "tacker-cnf-manage", f"--config-file={conf}"]
+        subprocess.run(
+            [*manage, *command], check=True, stdout=subprocess.DEVNULL
+        )
+    return conf
+
+
+def start_program(name: str, conf: Path) -> subprocess.Popen[bytes]:
+    """Start tacker-cnf-api or another program of the service."""
+    return subprocess.Popen(
+        [BIN / f"tacker-cnf-{name}", f"--config-file={conf}"]
+    )
+
+
 def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])
 
 
-def wait_until_served(port: int) -> None:
+def wait_until_served(port: int, interval: float = 0.05) -> None:
     until = time.monotonic() + 30
     url = f"http://127.0.0.1:{port}/healthcheck"
     while True:
@@ -365,7 +376,7 @@ def wait_until_served(port: int) -> None:
             pass
         if time.monotonic() > until:
             raise SystemExit("The API does not answer.")
-        time.sleep(0.05)
+        time.sleep(interval)
 
 
 def wait_for(path: Path) -> None:

@@ -14,6 +14,7 @@ import statistics
 import tempfile
 import time
 import uuid
+from pathlib import Path
 from typing import Any
 
 import cost
@@ -43,7 +44,7 @@ class Api:
     def __init__(self, folder: str, database: str | None) -> None:
         connection = f"connection = {database}" if database else ""
         text = CONF.format(folder=folder, connection=connection)
-        parts = cost.open_parts(folder, text)
+        parts = cost.open_parts(Path(folder) / "bench.conf", text)
         self.counter = cost.Counter(parts.store.engine, places=False)
         self._app = compose.application(parts)
 

@@ -130,16 +130,12 @@ class VimUsage:
     def _read(self, instance_ids: Sequence[str]) -> None:
         with self._store.reader() as session:
             for found in instances.list_vim_connections(session, instance_ids):
-                instance_id, generation, connections, info = found
                 connections_by_key = {
-                    vim_key(c): c for c in connections.values()
+                    vim_key(c): c for c in found.connections.values()
                 }
                 self._connections.update(connections_by_key)
-                tenant = info.metadata.get("tenant")
-                self._instances[instance_id] = InstanceVims(
-                    generation,
-                    tuple(connections_by_key),
-                    tenant and str(tenant),
+                self._instances[found.instance_id] = InstanceVims(
+                    found.generation, tuple(connections_by_key), found.tenant
                 )
 
     @transaction

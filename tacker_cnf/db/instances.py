@@ -12,12 +12,13 @@ from sqlalchemy import orm
 from tacker_cnf import errors
 from tacker_cnf.db import listing, models, outbox, scope, vims
 from tacker_cnf.db.session import epoch
+from tacker_cnf.db.types import SolJson
 from tacker_cnf.db.vims import ProvidedVimRecord
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
+from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import (
-    InstantiatedVnfInfo,
     InstantiationState,
     VnfInstance,
 )
@@ -448,27 +449,44 @@ def list_busy(
     ).all()
 
 
+class _Tenancy(SolType):
+    """What is read of an InstantiatedVnfInfo to know where the VNF is."""
+
+    metadata: Mapping[str, Any] = {}
+
+
+class VimsOfInstance(NamedTuple):
+    """Where an instantiated VNF is."""
+
+    instance_id: str
+    generation: int
+    connections: dict[str, VimConnectionInfo]
+    #: its namespace or project on the VIM
+    tenant: str | None
+
+
 def list_vim_connections(
     session: orm.Session, instance_ids: Collection[str]
-) -> Iterator[
-    tuple[str, int, dict[str, VimConnectionInfo], InstantiatedVnfInfo]
-]:
-    """List ID, generation, VIM connections and resources of instances; skip
-    those that are not instantiated.
-    """
+) -> Iterator[VimsOfInstance]:
+    """List the VIMs of instances; skip those that are not instantiated."""
     rows = session.execute(
         sa.select(
             Row.id,
             Row.generation,
             Row.vim_connection_info,
-            Row.instantiated_vnf_info,
+            # the resources are not decoded
+            sa.type_coerce(Row.instantiated_vnf_info, SolJson(_Tenancy)),
         ).where(
             Row.id.in_(instance_ids),
             Row.vim_connection_info.is_not(None),
             Row.instantiated_vnf_info.is_not(None),
         )
     )
-    yield from rows.tuples()  # type: ignore[misc]
+    for instance_id, generation, connections, tenancy in rows:
+        tenant = tenancy.metadata.get("tenant")
+        yield VimsOfInstance(
+            instance_id, generation, connections or {}, tenant and str(tenant)
+        )
 
 
 def refresh(

@@ -17,6 +17,7 @@ import testtools
 import yaml
 from keystoneauth1 import session
 from keystoneauth1.identity import v3
+from testtools.content import text_content
 
 from tests.fixtures.openstack import TIER, read_settings
 from tests.services import openstack_command
@@ -224,22 +225,29 @@ class TestInstallGuide(testtools.TestCase):
         # most modules are not imported; 0 is "no compilation" to pip
         environ["PIP_NO_COMPILE"] = "0"
         environ["KUBECONFIG"] = str(self.folder / "kubeconfig")
-        done = subprocess.run(
-            [
-                *("unshare", "--mount", "--pid", "--fork", "--mount-proc"),
-                *("--kill-child=KILL", "bash", "-c", view, *arguments),
-            ],
-            check=False,
-            cwd=tree,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=600,
-        )
-        self.assertEqual(0, done.returncode, done.stdout)
-        return done.stdout.split(MARK)
+        output = self.folder / "output"
+        with output.open("w") as file:
+            # before the folder is deleted
+            self.addCleanup(
+                lambda: self.addDetail(
+                    "output", text_content(output.read_text())
+                )
+            )
+            done = subprocess.run(
+                [
+                    *("unshare", "--mount", "--pid", "--fork", "--mount-proc"),
+                    *("--kill-child=KILL", "bash", "-c", view, *arguments),
+                ],
+                check=False,
+                cwd=tree,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                timeout=600,
+            )
+        self.assertEqual(0, done.returncode)
+        return output.read_text().split(MARK)
 
     def test_the_commands_end_with_a_completed_heal(self) -> None:
         *_, instantiated, healed = self.run_guide()
