@@ -244,7 +244,7 @@ class TestInstallGuide(testtools.TestCase):
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                timeout=600,
+                timeout=900,
             )
         self.assertEqual(0, done.returncode)
         return output.read_text().split(MARK)

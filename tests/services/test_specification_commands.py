@@ -73,6 +73,8 @@ MASKS: Final = {
     re.compile(r"template-hash=\w+"): "template-hash=X",
     re.compile(r"ID: [-\w]+://\S+"): "ID: X",
     re.compile(r"ID: \.\.\."): "ID: X ...",
+    # of the token of a pod; not all versions of kubectl print it
+    re.compile(r"(ConfigMapName: \S+) Optional: false"): r"\1",
     re.compile(r"tacker_updated_by: "): "tacker_updated_by=",
 }
 #: rows with values of the package and the project
