@@ -352,11 +352,20 @@ def configure(state: Path, configuration: str) -> Path:
     return conf
 
 
-def start_program(name: str, conf: Path) -> subprocess.Popen[bytes]:
-    """Start tacker-cnf-api or another program of the service."""
-    return subprocess.Popen(
-        [BIN / f"tacker-cnf-{name}", f"--config-file={conf}"]
-    )
+def start_program(
+    name: str, conf: Path, folder: Path = BIN
+) -> subprocess.Popen[bytes]:
+    """Start tacker-cnf-api or another program of the service; its log is
+    beside the configuration.
+
+    :param folder: where the programs are installed
+    """
+    with conf.with_name(f"{name}.log").open("a") as log:
+        return subprocess.Popen(
+            [folder / f"tacker-cnf-{name}", f"--config-file={conf}"],
+            stdout=log,
+            stderr=log,
+        )
 
 
 def free_port() -> int:

@@ -5,15 +5,17 @@ medians: the processor time of the imports, the time until the API answers or th
 conductor has registered, and the time from SIGTERM to the exit of an idle process.
 Then prints the memory of both at rest, and after many operations and lists.
 
-    .venv/bin/python bench/processes.py [--database URL --queue URL] \
+    .venv/bin/python bench/processes.py --queue URL [--database URL] \
         [--runs 5] [--operations 1000]
+
+--programs measures those of another environment, such as one without the packages
+of the tests.
 """
 
 import argparse
 import contextlib
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -36,7 +38,10 @@ MODULES = {
 class Service:
     """The programs of one configuration."""
 
-    def __init__(self, state: Path, database: str, queue: str) -> None:
+    def __init__(
+        self, state: Path, database: str, queue: str, programs: Path
+    ) -> None:
+        self.programs = programs
         self.port = lcm.free_port()
         self._database = sa.create_engine(database)
         text = lcm.CONF.format(
@@ -48,7 +53,7 @@ class Service:
     def started(self, name: str) -> Iterator[subprocess.Popen[bytes]]:
         """Start a program, and wait until it works; stop it afterwards."""
         before = self._count_conductors()
-        process = lcm.start_program(name.lower(), self._conf)
+        process = lcm.start_program(name.lower(), self._conf, self.programs)
         try:
             if name == "API":
                 lcm.wait_until_served(self.port, 0.005)
@@ -66,12 +71,10 @@ class Service:
             return int(connection.scalar(query) or 0)
 
 
-def import_time(module: str) -> float:
+def import_time(python: Path, module: str) -> float:
     """Return the seconds of processor time to import a module."""
     code = f"import {module}, time; print(time.process_time())"
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True
-    )
+    run = subprocess.run([python, "-c", code], capture_output=True, check=True)
     return float(run.stdout)
 
 
@@ -88,15 +91,17 @@ def memory(pid: int) -> Mapping[str, float]:
     return {"resident": sizes["Rss"], "private": private}
 
 
-def children(pid: int) -> list[int]:
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(child) for child in found.split()]
+def child(pid: int) -> int:
+    """Return the last child of a process, which any thread has started."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return max(int(found) for t in tasks for found in t.read_text().split())
 
 
 def measure_times(service: Service, runs: int) -> None:
     print(f"{'':12}{'import, CPU s':>14}{'start, s':>10}{'end, s':>8}")
+    python = service.programs / "python"
     for name, module in MODULES.items():
-        import_time(module)  # compile it
+        import_time(python, module)  # compile it
         starts, ends = [], []
         for _ in range(runs):
             begin = time.perf_counter()
@@ -105,7 +110,9 @@ def measure_times(service: Service, runs: int) -> None:
                 time.sleep(1)  # it is idle then
                 begin = time.perf_counter()
             ends.append(time.perf_counter() - begin)
-        imports = statistics.median(import_time(module) for _ in range(runs))
+        imports = statistics.median(
+            import_time(python, module) for _ in range(runs)
+        )
         print(
             f"{name:12}{imports:14.2f}{statistics.median(starts):10.2f}"
             f"{statistics.median(ends):8.2f}"
@@ -116,14 +123,17 @@ def measure_memory(
     service: Service, operations: int, kubeconfig: Path
 ) -> None:
     """Print the memory at rest, and after operations and lists."""
-    with service.started("API") as api, service.started("conductor") as other:
+    with (
+        service.started("API") as api,
+        service.started("conductor") as conductor,
+    ):
+        time.sleep(3)  # the conductor starts the dispatcher
         pids = {
             "API, parent": api.pid,
-            "API, worker": children(api.pid)[-1],
-            "conductor": other.pid,
-            "dispatcher": children(other.pid)[-1],
+            "API, worker": child(api.pid),
+            "conductor": conductor.pid,
+            "dispatcher": child(conductor.pid),
         }
-        time.sleep(2)
         before = {name: memory(pid) for name, pid in pids.items()}
         run_operations(service.port, operations, kubeconfig)
         time.sleep(2)
@@ -154,6 +164,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--database", help="URL; default: a SQLite file")
     parser.add_argument("--queue", help="URL", required=True)
+    parser.add_argument("--programs", type=Path, default=lcm.BIN)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--operations", type=int, default=1000)
     arguments = parser.parse_args()
@@ -162,7 +173,9 @@ def main() -> None:
         lcm.cluster(Path(folder)) as kubeconfig,
     ):
         database = arguments.database or f"sqlite:///{folder}/bench.db"
-        service = Service(Path(folder), database, arguments.queue)
+        service = Service(
+            Path(folder), database, arguments.queue, arguments.programs
+        )
         measure_times(service, arguments.runs)
         measure_memory(service, arguments.operations, kubeconfig)
 

@@ -104,7 +104,15 @@ class TestLocks(testtools.TestCase):
 
     def test_locks_of_one_environment_agree(self) -> None:
         together = read("test")
-        for lock in ("build", "demo", "docs", "lint", "mutation", "service"):
+        for lock in (
+            "bench",
+            "build",
+            "demo",
+            "docs",
+            "lint",
+            "mutation",
+            "service",
+        ):
             for name, version in read(lock).items():
                 self.assertEqual(
                     version, together.setdefault(name, version), name
