@@ -24,6 +24,7 @@ matplotlib: ``tools/install --project .venv test bench``.
 import argparse
 import contextlib
 import json
+import math
 import multiprocessing
 import os
 import statistics
@@ -42,6 +43,9 @@ SERVICE = "tacker_cnf"
 VIM_TYPE = "ETSINFV.KUBERNETES.V_1"
 #: of the bars of the VNFMs; they also differ in brightness
 COLOURS = ("#0b5394", "#e69f00")
+
+#: plots beside each other
+MAX_COLUMNS = 3
 
 Makers = Mapping[str, Callable[[], Any]]
 Rows = list[dict[str, Any]]
@@ -190,17 +194,19 @@ def draw_bars(
     from matplotlib import pyplot, rc_context
 
     style = {"svg.fonttype": "none", "svg.hashsalt": path.name}
+    columns = min(MAX_COLUMNS, len(measurements))
+    lines = math.ceil(len(measurements) / columns)
     with rc_context(style):
         canvas, axes = pyplot.subplots(
-            1,
-            len(measurements),
+            lines,
+            columns,
             sharey=True,
             squeeze=False,
             layout="constrained",
-            figsize=(2 + 3 * len(measurements), 3.2),
+            figsize=(1.5 + 2.7 * columns, 0.5 + 2.7 * lines),
         )
         for plot, (title, rows) in zip(
-            axes[0], measurements.items(), strict=True
+            axes.flat, measurements.items(), strict=False
         ):
             names = [name for name in rows[0][figure] if name != BASELINE]
             height = 0.8 / len(names)
@@ -218,7 +224,7 @@ def draw_bars(
             middle = [y + (0.8 - height) / 2 for y in range(len(rows))]
             plot.set_yticks(middle, [row["operation"] for row in rows])
             plot.margins(x=0.2)
-            plot.set_title(title, fontsize="medium")
+            plot.set_title(title.replace(", ", ",\n"), fontsize="medium")
             plot.spines[["top", "right"]].set_visible(False)
         axes[0][0].invert_yaxis()
         canvas.supxlabel(label)

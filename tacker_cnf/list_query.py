@@ -44,5 +44,7 @@ class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
     attributes: Collection[str]
     comparisons: tuple[Comparison, ...] = ()
     after: Position | None = None
+    #: whether the newest row is the first one
+    newest_first: bool = False
     #: rows that are read at once
     batch: int = 100

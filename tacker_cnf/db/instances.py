@@ -12,7 +12,7 @@ from sqlalchemy import orm
 from tacker_cnf import errors
 from tacker_cnf.db import listing, models, outbox, scope, vims
 from tacker_cnf.db.session import epoch
-from tacker_cnf.db.types import SolJson
+from tacker_cnf.db.types import SecretJson
 from tacker_cnf.db.vims import ProvidedVimRecord
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
@@ -475,7 +475,7 @@ def list_vim_connections(
             Row.generation,
             Row.vim_connection_info,
             # the resources are not decoded
-            sa.type_coerce(Row.instantiated_vnf_info, SolJson(_Tenancy)),
+            sa.type_coerce(Row.instantiated_vnf_info, SecretJson(_Tenancy)),
         ).where(
             Row.id.in_(instance_ids),
             Row.vim_connection_info.is_not(None),

@@ -1,10 +1,11 @@
 """Paged lists of rows.
 
-A list is ordered by creation time, then by ID. That order never changes, so a
+A list is ordered by creation time, then by ID, or the reverse. That order never changes, so a
 position stays valid when rows are added or deleted.
 """
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -36,6 +37,7 @@ def rows(
 
     :param conditions: for rows besides those of the query
     """
+    beyond = operator.lt if query.newest_first else operator.gt
     names = [name for name in columns if name in query.attributes]
     statement = (
         sa.select(*order, *(columns[name] for name in names))
@@ -43,13 +45,13 @@ def rows(
             *conditions,
             *(condition(columns[c.attribute], c) for c in query.comparisons),
         )
-        .order_by(*order)
+        .order_by(*(c.desc() if query.newest_first else c for c in order))
         .limit(query.batch)
     )
     after = query.after
     while True:
         page = (
-            statement.where(_after_position(order, after))
+            statement.where(_after_position(order, after, beyond))
             if after
             else statement
         )
@@ -63,10 +65,12 @@ def rows(
 
 
 def _after_position(
-    order: tuple[Column, Column], after: Position
+    order: tuple[Column, Column],
+    after: Position,
+    beyond: Callable[[Any, Any], Condition],
 ) -> Condition:
     timestamp, row_id = order
     return sa.or_(
-        timestamp > after.timestamp,
-        sa.and_(timestamp == after.timestamp, row_id > after.id),
+        beyond(timestamp, after.timestamp),
+        sa.and_(timestamp == after.timestamp, beyond(row_id, after.id)),
     )

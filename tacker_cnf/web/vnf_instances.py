@@ -1,6 +1,7 @@
 """The pages of VNF instances."""
 
-from collections import defaultdict, deque
+import itertools
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -109,8 +110,10 @@ class VnfInstancePages:
     def get(self, instance_id: str) -> None:
         """Show a VNF instance."""
         instance, _ = self._instances.get(http.caller(), instance_id)
-        allowed = registry.allowed_tasks(instance)
         operations = self._latest_operations(instance_id)
+        noted = [o for o in operations if o.operation_state in _NOTED]
+        # an operation that runs or has failed has the instance
+        allowed = () if noted else registry.allowed_tasks(instance)
         pages.show(
             "vnf_instance.html",
             instance=instance,
@@ -118,7 +121,7 @@ class VnfInstancePages:
             alarms=alarms_of(instance),
             tasks=[t for t in operation_requests.TASKS if t in allowed],
             operations=operations,
-            noted=[o for o in operations if o.operation_state in _NOTED],
+            noted=noted,
             levels=scale_levels(instance),
         )
 
@@ -129,10 +132,12 @@ class VnfInstancePages:
         query = ListQuery(
             attributes=_OF_OPERATIONS,
             comparisons=(lists.equals("vnf_instance_id", instance_id),),
+            newest_first=True,
+            batch=SHOWN_OPERATIONS,
         )
         with self._operations.find(http.caller(), query) as found:
-            latest = deque(found, SHOWN_OPERATIONS)
-        return [op_occ for _, op_occ in reversed(latest)]
+            latest = itertools.islice(found, SHOWN_OPERATIONS)
+            return [op_occ for _, op_occ in latest]
 
     @pages.page("vnf_instances:create")
     def get_new(self) -> None:
@@ -147,11 +152,14 @@ class VnfInstancePages:
                 lists.equals("onboarding_state", OnboardingState.ONBOARDED),
                 lists.equals("operational_state", OperationalState.ENABLED),
             ),
+            newest_first=True,
+            batch=MAX_PACKAGES,
         )
         packages: list[VnfPkgInfo] = []
         if pages.may("vnf_packages:index"):
             with self._packages.find(http.caller(), query) as found:
-                packages = [p for _, p in deque(found, MAX_PACKAGES)]
+                newest = itertools.islice(found, MAX_PACKAGES)
+                packages = [p for _, p in newest][::-1]
         values = {"name": "", "description": "", "packages": packages}
         return {**values, "package_id": package_id, **typed}
 

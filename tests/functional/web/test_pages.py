@@ -119,6 +119,7 @@ class TestStory(PageCase):
             page = self.browser.get(shown)
             self.assertIn("Failed temp", page.text)
             self.assertIn("no space & <no> time", page.text)
+        self.assertNotIn(f"/ui{path}/scale", page.links)
         own = f"/vnf_lcm_op_occs/{failed['id']}"
         page = self.browser.get(own)
         self.assertIn("no space &amp; &lt;no&gt; time", page.source)
@@ -134,6 +135,7 @@ class TestStory(PageCase):
         self.assertEqual(f"/ui{own}", page.location)
         ended = self.vnfm.wait_operation(f"/vnflcm/v2{own}")
         self.assertEqual("ROLLED_BACK", ended["operationState"])
+        self.assertIn(f"/ui{path}/scale", self.browser.get(path).links)
         page = self.browser.get(own)
         self.assertFalse([link for link in page.links if f"{own}/" in link])
         page = self.browser.get(f"{own}/rollback")

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -1076,6 +1077,14 @@ class TestReading(OpOccTest):
         expected = ["an-op-occ", "a", "c", "b"]
         self.assertEqual(expected, [op_occ.id for _, op_occ in found])
         self.assertEqual(expected, [position.id for position, _ in found])
+        newest_first = msgspec.structs.replace(
+            DEFAULT_LIST, newest_first=True, batch=2
+        )
+        with self.store.reader() as session:
+            found = list(op_occs.find(session, newest_first))
+        self.assertEqual(
+            expected[::-1], [position.id for position, _ in found]
+        )
 
     def test_a_list_omits_large_attributes(self) -> None:
         self.set(error=PROBLEM)
