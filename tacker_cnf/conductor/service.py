@@ -335,9 +335,6 @@ class Conductor:
                 _masked(resource, masker())
             ),
             expect=claim.progress.expect,
-            before_result=lambda: self.synchronizer.drop_changes(
-                run.instance.id
-            ),
             save_log=recorder.save_log,
             saved_checkpoint=claimed_op.checkpoint,
             save_checkpoint=recorder.save_checkpoint,

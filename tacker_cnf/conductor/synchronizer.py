@@ -135,17 +135,13 @@ class Synchronizer:
         self._watch_refresh.set()
 
     def begin_operation(self, instance_id: str) -> None:
-        """Delay the synchronization of an instance that an operation has."""
+        """Delay the synchronization of an instance that an operation of this
+        conductor has.
+        """
         self._debouncer.hold(instance_id)
 
-    def drop_changes(self, instance_id: str) -> None:
-        """Forget the changes of an instance that were reported so far: the
-        operation reads its resources now.
-        """
-        self._debouncer.drop(instance_id)
-
     def end_operation(self, instance_id: str) -> None:
-        """Synchronize an instance when it has changed since drop_changes()."""
+        """Synchronize an instance if it has changed meanwhile."""
         self._debouncer.release(instance_id)
 
     def synchronize(self, instance_id: str) -> None:

@@ -1,7 +1,7 @@
 """Paged lists of rows.
 
-A list is ordered by creation time, then by ID, or the reverse. That order never changes, so a
-position stays valid when rows are added or deleted.
+A list is ordered by creation time, then by ID, or the reverse. That order never
+changes, so a position stays valid when rows are added or deleted.
 """
 
 import operator

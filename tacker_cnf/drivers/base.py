@@ -145,9 +145,6 @@ class TaskContext:
     #: reports a kind, how many resources of it the task changes at least, and
     #: the scope of their names
     expect: Callable[[str, int, str], None] = lambda *_: None
-    #: called before the resources are read that the task results in: later
-    #: changes of them were not caused by the task
-    before_result: Callable[[], None] = lambda: None
     #: saves the output of the package's scripts
     save_log: Callable[[str], None] = lambda _: None
     #: the checkpoint of an earlier attempt of this operation, as JSON values

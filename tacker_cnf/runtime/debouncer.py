@@ -1,6 +1,7 @@
 """Merges a burst of changes into one callback."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -25,8 +26,8 @@ class Debouncer:
         self._clock = clock
         #: name -> when it is due, and when at the latest (Clock.monotonic)
         self._due: dict[str, tuple[float, float]] = {}
-        #: names that are not due before release()
-        self._held: set[str] = set()
+        #: names that are not due before release(), and how often they are held
+        self._held = Counter[str]()
         self._lock = threading.Lock()
         self._changed = threading.Event()
         self._stopped = False
@@ -60,17 +61,14 @@ class Debouncer:
     def hold(self, name: str) -> None:
         """Delay the callback for a name until release()."""
         with self._lock:
-            self._held.add(name)
-
-    def drop(self, name: str) -> None:
-        """Forget the changes of a name so far."""
-        with self._lock:
-            self._due.pop(name, None)
+            self._held[name] += 1
 
     def release(self, name: str) -> None:
-        """End hold(): changes that were not dropped are due as usual."""
+        """End one hold(): without another one, its changes are due."""
         with self._lock:
-            self._held.discard(name)
+            self._held[name] -= 1
+            if not self._held[name]:
+                del self._held[name]
         self._changed.set()
 
     def _run(self) -> None:

@@ -279,9 +279,9 @@ class Deployment(fixtures.Fixture):
         """Freeze a conductor and its dispatcher, and let their leases expire;
         continue them afterwards.
         """
-        self.freeze(conductor)
-        self.expire_leases(conductor.pids())
         try:
+            self.freeze(conductor)
+            self.expire_leases(conductor.pids())
             yield
         finally:
             os.killpg(conductor.pid, signal.SIGCONT)

@@ -101,8 +101,8 @@ class PairCase(testtools.TestCase):
     @contextlib.contextmanager
     def frozen_conductor(self) -> Iterator[None]:
         """Freeze the conductor, so that no operation runs."""
-        self.deployment.freeze(self.conductor)
         try:
+            self.deployment.freeze(self.conductor)
             yield
         finally:
             os.killpg(self.conductor.pid, signal.SIGCONT)

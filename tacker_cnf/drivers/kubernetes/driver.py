@@ -205,7 +205,6 @@ class KubernetesDriver:
         )
         if change.desired is None:
             cluster_tasks.remove(change.grace)
-            context.before_result()
             return Observed()
         self._check_scopes(task, cluster_tasks)
         if change.replace == ALL:
@@ -222,7 +221,6 @@ class KubernetesDriver:
             _restore_size(plan, cluster_tasks, context)
         else:
             cluster_tasks.execute(objects)
-        context.before_result()
         return cluster_tasks.result()
 
     def _change_package(

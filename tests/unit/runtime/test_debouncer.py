@@ -59,17 +59,16 @@ class TestDebouncer(testtools.TestCase):
         self.clock.wait_until_waiting()
         self.assertEqual(["other", "held"], self.calls)
 
-    def test_dropped_changes_are_not_reported(self) -> None:
+    def test_a_name_is_held_until_its_last_release(self) -> None:
         self.debouncer.hold("one")
-        self.debouncer.hold("two")
-        self.debouncer.schedule(["one", "two"])
-        self.debouncer.drop("one")
-        self.debouncer.drop("two")
-        self.debouncer.schedule(["two"])
+        self.debouncer.hold("one")
         self.debouncer.release("one")
-        self.debouncer.release("two")
-        self.advance(QUIET_PERIOD_S)
-        self.assertEqual(["two"], self.calls)
+        self.debouncer.schedule(["one"])
+        self.advance(2 * QUIET_PERIOD_S)
+        self.assertEqual([], self.calls)
+        self.debouncer.release("one")
+        self.clock.wait_until_waiting()
+        self.assertEqual(["one"], self.calls)
 
     def test_nothing_is_reported_after_the_end(self) -> None:
         self.debouncer.schedule(["one"])
