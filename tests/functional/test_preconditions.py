@@ -5,6 +5,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from tests.fixtures import waiting
 from tests.fixtures.vnfm import FAKE_VIM, Response
 from tests.functional.test_request_checks import (
     INSTANCES,
@@ -101,6 +102,19 @@ class TestTags(PreconditionsTest):
 
 
 class TestIfMatch(PreconditionsTest):
+    def wait_published(self) -> None:
+        """Wait until the progress of all operations is published: it changes
+        their ETags.
+        """
+        claims = self.vnfm.conductor.claims
+        waiting.until(
+            lambda: all(
+                claim.progress.is_published
+                for claim in claims._claimed().values()
+            ),
+            "the progress",
+        )
+
     def send(self, method: str, path: str, body: Any, tag: str) -> Response:
         return self.call(method, path, body, {"If-Match": tag})
 
@@ -165,6 +179,7 @@ class TestIfMatch(PreconditionsTest):
     def test_cancel(self) -> None:
         up = self.vnfm.create_instantiated()
         block, path = self.start_blocked(up, "scale", SCALE)
+        self.wait_published()
         body = {"cancelMode": "GRACEFUL"}
         self.assert_stale("POST", f"{path}/cancel", body)
         tag = self.tag(path)
