@@ -22,27 +22,24 @@ TOO_LARGE: Final = (
 )
 
 
-def _save_statements() -> dict[str, sa.Insert]:
-    """Return what inserts or replaces a plan: dialect -> statement."""
-    on_duplicate = mysql.insert(Row)
-    on_duplicate = on_duplicate.on_duplicate_key_update(
-        plan=on_duplicate.inserted.plan
+def _replacing(insert: postgresql.Insert | sqlite.Insert) -> sa.Insert:
+    return insert.on_conflict_do_update(
+        index_elements=[Row.vnf_lcm_op_occ_id],
+        set_={"plan": insert.excluded.plan},
     )
-    found: dict[str, sa.Insert] = dict.fromkeys(
-        ("mysql", "mariadb"), on_duplicate
-    )
-    for module in (postgresql, sqlite):
-        insert = module.insert(Row)
-        found[module.__name__.rpartition(".")[2]] = (
-            insert.on_conflict_do_update(
-                index_elements=[Row.vnf_lcm_op_occ_id],
-                set_={"plan": insert.excluded.plan},
-            )
-        )
-    return found
 
 
-_SAVE: Final = _save_statements()
+def _replacing_on_mysql(insert: mysql.Insert) -> sa.Insert:
+    return insert.on_duplicate_key_update(plan=insert.inserted.plan)
+
+
+#: dialect -> what inserts or replaces a plan
+_SAVE: Final = {
+    "postgresql": _replacing(postgresql.insert(Row)),
+    "sqlite": _replacing(sqlite.insert(Row)),
+    "mysql": _replacing_on_mysql(mysql.insert(Row)),
+    "mariadb": _replacing_on_mysql(mysql.insert(Row)),
+}
 
 
 def save(session: orm.Session, op_occ_id: str, plan: VnfPlan) -> None:
