@@ -276,19 +276,8 @@ class Deployment(fixtures.Fixture):
 
     @contextlib.contextmanager
     def frozen(self, conductor: Conductor) -> Iterator[None]:
-        """Freeze a conductor and its dispatcher, and let their leases expire;
-        continue them afterwards.
-        """
-        try:
-            self.freeze(conductor)
-            self.expire_leases(conductor.pids())
-            yield
-        finally:
-            os.killpg(conductor.pid, signal.SIGCONT)
-
-    def freeze(self, conductor: Conductor) -> None:
-        """Freeze a conductor and its dispatcher while they hold no locks;
-        others would wait for these until the database ends the transaction.
+        """Freeze a conductor and its dispatcher while they hold no locks, for
+        which others would wait; continue them afterwards.
         """
 
         def freeze() -> bool:
@@ -298,7 +287,18 @@ class Deployment(fixtures.Fixture):
             os.killpg(conductor.pid, signal.SIGCONT)
             return False
 
-        waiting.until(freeze, "a conductor that holds no locks")
+        try:
+            waiting.until(freeze, "a conductor that holds no locks")
+            yield
+        finally:
+            os.killpg(conductor.pid, signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def stalled(self, conductor: Conductor) -> Iterator[None]:
+        """Freeze a conductor until its leases have expired."""
+        with self.frozen(conductor):
+            self.expire_leases(conductor.pids())
+            yield
 
     def expire_leases(self, pids: list[int]) -> None:
         """Let the leases of processes expire."""

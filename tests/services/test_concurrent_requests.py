@@ -2,13 +2,10 @@
 of requests to a VNF, one is accepted and no partial change is left.
 """
 
-import contextlib
 import functools
 import itertools
-import os
-import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -98,15 +95,6 @@ class PairCase(testtools.TestCase):
         self.vnfd_id = self.client.onboard_sample()
         self.conductor = self.deployment.conductor()
 
-    @contextlib.contextmanager
-    def frozen_conductor(self) -> Iterator[None]:
-        """Freeze the conductor, so that no operation runs."""
-        try:
-            self.deployment.freeze(self.conductor)
-            yield
-        finally:
-            os.killpg(self.conductor.pid, signal.SIGCONT)
-
     def call_both(self, pair: Iterable[Call], of: str) -> list[Response]:
         """Make two calls at the same time, each to another server."""
         together = threading.Barrier(2)
@@ -145,7 +133,7 @@ class TestOperations(PairCase):
     ) -> str:
         """Run two requests; return which was accepted, after its end."""
         before = self.count("vnf_lcm_op_occs", "vnf_instance_id", vnf)
-        with self.frozen_conductor():
+        with self.deployment.frozen(self.conductor):
             responses = self.call_both((calls[name] for name in pair), vnf)
             accepted = [a for a in responses if a.status < 300]
             self.assertEqual(
@@ -214,7 +202,7 @@ class TestDecisions(PairCase):
 
     def run_race(self, pair: tuple[str, ...], vnf: str) -> Any:
         """Run two decisions; return the responses and the operation's end."""
-        with self.frozen_conductor():
+        with self.deployment.frozen(self.conductor):
             op_occ_id = self.create_failed(vnf)
             responses = self.call_both(map(decision, pair), op_occ_id)
             self.assertEqual(op_occ_id, self.client.op_occ(op_occ_id)["id"])
@@ -272,7 +260,7 @@ class TestDecisions(PairCase):
         vnf = self.client.create(self.vnfd_id)
         self.client.run(vnf, "instantiate", SMALL)
         cancel = decision("cancel")
-        with self.frozen_conductor():
+        with self.deployment.frozen(self.conductor):
             op_occ_id = self.client.start_operation(vnf, "heal", {})
             responses = self.call_both((cancel, cancel), op_occ_id)
         statuses = sorted(response.status for response in responses)

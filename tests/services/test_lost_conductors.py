@@ -138,7 +138,7 @@ class TestKilledConductor(LostConductorCase):
         deployment = self.deploy()
         frozen, _ = deployment.conductor(), deployment.conductor()
         lost = self.start_on_conductor(frozen)
-        with deployment.frozen(frozen):
+        with deployment.stalled(frozen):
             failed = self.client.wait_operation(lost)
             self.assertEqual("FAILED_TEMP", failed["operationState"])
             fence = deployment.claim_row(lost)["fence"]

@@ -112,7 +112,7 @@ class TestNotifications(testtools.TestCase):
         self.run_lifecycle()
         # whichever sends: each of them is frozen for some time
         for conductor in conductors:
-            with self.deployment.frozen(conductor):
+            with self.deployment.stalled(conductor):
                 instance_id = self.client.create(self.vnfd_id)
                 self.assertEqual([None], self.wait_states(instance_id, 1))
         waiting.until(self.wait_outbox_empty, "an empty outbox")
