@@ -56,18 +56,7 @@ def measure(
     return len(times) / seconds, statistics.median(times) * 1000
 
 
-def rss(pid: int) -> dict[int, float]:
-    """Return pid -> resident memory in MiB, of a process and children."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    found = {}
-    for one in (pid, *map(int, children)):
-        for line in Path(f"/proc/{one}/status").read_text().splitlines():
-            if line.startswith("VmRSS"):
-                found[one] = int(line.split()[1]) / 1024
-    return found
-
-
-def run(api: lcm.Product, pid: int, seconds: float) -> None:
+def run(api: lcm.Product, seconds: float) -> None:
     packages = "/vnfpkgm/v1/vnf_packages"
     vnfd_id = str(uuid.uuid4())
     made = api.call("POST", packages, {}).json()["id"]
@@ -104,8 +93,6 @@ def run(api: lcm.Product, pid: int, seconds: float) -> None:
         have = count
         report_rate(f"GET list of {count}", lambda: api.call("GET", instances))
     report_rate("POST create", create)
-    for process, size in rss(pid).items():
-        print(f"process {process}: {size:.0f} MiB resident")
 
 
 def main() -> None:
@@ -119,11 +106,11 @@ def main() -> None:
             f"connection = {arguments.database}" if arguments.database else ""
         )
         text = CONF.format(state=folder, connection=line, port=port)
-        with lcm.programs(Path(folder), text, port, ["api"]) as (server,):
+        with lcm.programs(Path(folder), text, port, ["api"]):
             api = lcm.Product(
                 f"http://127.0.0.1:{port}", urllib3.PoolManager(maxsize=16)
             )
-            run(api, server.pid, arguments.seconds)
+            run(api, arguments.seconds)
 
 
 if __name__ == "__main__":

@@ -36,14 +36,16 @@ from pathlib import Path
 from typing import Any
 
 import lcm
+import msgspec
 import urllib3
+
+from tacker_cnf.drivers.base import RegisteredVim
+from tacker_cnf.drivers.kubernetes import cluster_connection
 
 BASELINE = "kubernetes client"
 SERVICE = "tacker_cnf"
-VIM_TYPE = "ETSINFV.KUBERNETES.V_1"
 #: of the bars of the VNFMs; they also differ in brightness
 COLOURS = ("#0b5394", "#e69f00")
-
 #: plots beside each other
 MAX_COLUMNS = 3
 
@@ -54,18 +56,18 @@ Rows = list[dict[str, Any]]
 def inline_vim(path: Path) -> dict[str, Any]:
     """Return the vimConnectionInfo of a kubeconfig."""
     vim = lcm.kubeconfig.vim(lcm.kubeconfig.read(path), path.parent)
-    endpoint = {"endpoint": vim["auth_url"]}
-    if "ssl_ca_cert" in vim:
-        endpoint["ssl_ca_cert"] = vim["ssl_ca_cert"]
-    names = ("bearer_token", "client_cert", "client_key")
-    access = {name: vim[name] for name in names if name in vim}
-    return {
-        "vim1": {
-            "vimType": VIM_TYPE,
-            "interfaceInfo": endpoint,
-            "accessInfo": access,
-        }
-    }
+    connection = cluster_connection.of_vim(
+        RegisteredVim(
+            id="",
+            type=vim["type"],
+            auth_url=vim["auth_url"],
+            auth_cred=vim,
+            vim_project={},
+            extra={},
+        )
+    )
+    unregistered = msgspec.structs.replace(connection, vim_id=None)
+    return {"vim1": msgspec.to_builtins(unregistered)}
 
 
 def compare_single(makers: Makers, pods: int, runs: int) -> Rows:
@@ -262,9 +264,8 @@ def subjects(arguments: argparse.Namespace) -> Iterator[tuple[Makers, Makers]]:
 
         def makers(look_every: float) -> Makers:
             def make(url: str) -> Callable[[], lcm.Product]:
-                return lambda: lcm.Product(
-                    url, pool, look_every, vims, token * (url != urls[SERVICE])
-                )
+                own = token if url == arguments.other else ""
+                return lambda: lcm.Product(url, pool, look_every, vims, own)
 
             vnfms = {name: make(url) for name, url in urls.items()}
             return {BASELINE: lambda: lcm.Baseline(str(path)), **vnfms}

@@ -375,25 +375,52 @@ def free_port() -> int:
 
 
 def wait_until_served(port: int, interval: float = 0.05) -> None:
-    until = time.monotonic() + 30
     url = f"http://127.0.0.1:{port}/healthcheck"
-    while True:
-        try:
-            if urllib3.request("GET", url, retries=False).status == 200:
-                return
-        except urllib3.exceptions.HTTPError:
-            pass
-        if time.monotonic() > until:
-            raise SystemExit("The API does not answer.")
-        time.sleep(interval)
+
+    def is_served() -> bool:
+        with contextlib.suppress(urllib3.exceptions.HTTPError):
+            return urllib3.request("GET", url, retries=False).status == 200
+        return False
+
+    wait_until(is_served, "The API does not answer.", interval)
 
 
 def wait_for(path: Path) -> None:
+    wait_until(
+        lambda: path.exists() and bool(path.read_text()),
+        f"{path} did not appear",
+    )
+
+
+def wait_until(
+    probe: Callable[[], bool], failure: str, interval: float = 0.05
+) -> None:
     until = time.monotonic() + 30
-    while not path.exists() or not path.read_text():
+    while not probe():
         if time.monotonic() > until:
-            raise SystemExit(f"{path} did not appear")
-        time.sleep(0.05)
+            raise SystemExit(failure)
+        time.sleep(interval)
+
+
+@contextlib.contextmanager
+def conductor(
+    conf: Path, count: Callable[[], int], folder: Path = BIN
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a conductor, and wait until it works; stop it afterwards.
+
+    :param count: returns the number of the registered conductors
+    :param folder: where the program is installed
+    """
+    before = count()
+    process = start_program("conductor", conf, folder)
+    try:
+        wait_until(
+            lambda: count() > before, "The conductor does not start.", 0.005
+        )
+        yield process
+    finally:
+        process.terminate()
+        process.wait(60)
 
 
 def vim_body(vim: Mapping[str, Any]) -> dict[str, Any]:

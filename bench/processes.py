@@ -52,14 +52,15 @@ class Service:
     @contextlib.contextmanager
     def started(self, name: str) -> Iterator[subprocess.Popen[bytes]]:
         """Start a program, and wait until it works; stop it afterwards."""
-        before = self._count_conductors()
-        process = lcm.start_program(name.lower(), self._conf, self.programs)
+        if name == "conductor":
+            with lcm.conductor(
+                self._conf, self._count_conductors, self.programs
+            ) as process:
+                yield process
+            return
+        process = lcm.start_program("api", self._conf, self.programs)
         try:
-            if name == "API":
-                lcm.wait_until_served(self.port, 0.005)
-            else:
-                while self._count_conductors() == before:
-                    time.sleep(0.005)
+            lcm.wait_until_served(self.port, 0.005)
             yield process
         finally:
             process.terminate()

@@ -109,12 +109,10 @@ def actions(
 
     def start() -> None:
         """Start a conductor, a process of its own, until it works; stop it."""
-        working = store.read(None, conductors.count)
-        process = lcm.start_program("conductor", service.conf_file)
-        while store.read(None, conductors.count) == working:
-            time.sleep(0.02)
-        process.terminate()
-        process.wait(60)
+        with lcm.conductor(
+            service.conf_file, lambda: store.read(None, conductors.count)
+        ):
+            pass
 
     def read_vims() -> None:
         drivers = DriverRegistry(service.parts.conf)
