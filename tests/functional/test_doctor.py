@@ -23,6 +23,7 @@ from tests.fixtures.http_receiver import (
     Response,
 )
 from tests.fixtures.ports import ReservedPort
+from tests.fixtures.sandbox import best_isolation
 from tests.fixtures.signing import create_identity
 from tests.functional.test_manage import ManageCase, fail_instantiation
 
@@ -84,6 +85,7 @@ class DoctorCase(ManageCase):
 
 class TestDoctor(DoctorCase):
     def test_a_service_that_works(self) -> None:
+        self.configure("scripts", isolation=best_isolation())
         self.vnfm.create_instantiated()
         waiting.until(
             lambda: "notifications: process" in self.diagnose()[1],
