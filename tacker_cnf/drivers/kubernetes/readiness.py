@@ -293,6 +293,8 @@ class ObjectWaiter:
 
         :raises NotReady: they are not deleted in time
         """
+        if not uids:
+            return
         remaining: list[Object] = []
         lost_nodes = LostNodes(self._cluster)
         finalizer_check = Finalizers(
