@@ -41,6 +41,7 @@ NOT_BEING_CLEANED: Final = sa.or_(
     Row.cleanup_until.is_(None), Row.cleanup_until < epoch()
 )
 
+_OF_ID: Final = Row.id == sa.bindparam("instance_id")
 _STORED: Final = sa.select(
     *(column.label(name) for name, column in COLUMNS.items()),
     Row.user_id,
@@ -55,7 +56,30 @@ _STORED: Final = sa.select(
     sa.exists()
     .where(models.VnfdUse.vnf_instance_id == Row.id)
     .label("uses_next_vnfd"),
-).where(Row.id == sa.bindparam("instance_id"))
+).where(_OF_ID)
+_CHANGE: Final = (
+    sa.update(Row).where(_OF_ID).values(generation=Row.generation + 1)
+)
+_RELEASE: Final = sa.update(Row).where(_OF_ID).values(busy_with=None)
+_RELEASE_CHANGED: Final = _CHANGE.values(busy_with=None)
+_RELEASE_VIMS: Final = sa.delete(models.VimUse).where(
+    models.VimUse.vnf_instance_id == sa.bindparam("instance_id"),
+    models.VimUse.vim_id.not_in(sa.bindparam("kept", expanding=True)),
+)
+_RESERVE: Final = (
+    sa.update(Row)
+    .where(
+        _OF_ID,
+        Row.busy_with.is_(None),
+        NOT_BEING_CLEANED,
+        Row.generation == sa.bindparam("expected_generation"),
+    )
+    .values(
+        busy_with=sa.bindparam("op_occ_id"),
+        cleanup_owner=None,
+        cleanup_until=None,
+    )
+)
 
 
 class StoredInstance(NamedTuple):
@@ -258,14 +282,12 @@ def reserve(
     """
     changed = scope.count_changed(
         session,
-        sa.update(Row)
-        .where(
-            Row.id == instance_id,
-            Row.busy_with.is_(None),
-            NOT_BEING_CLEANED,
-            Row.generation == expected_generation,
-        )
-        .values(busy_with=op_occ_id, cleanup_owner=None, cleanup_until=None),
+        _RESERVE,
+        {
+            "instance_id": instance_id,
+            "expected_generation": expected_generation,
+            "op_occ_id": op_occ_id,
+        },
     )
     if changed != 1:
         check_not_busy(session, instance_id)
@@ -293,20 +315,21 @@ def release(
     """
     instance = result or stored.instance
     after = stored._replace(instance=instance, holder=None)
-    values: dict[Any, Any] = {Row.busy_with: None}
+    values: dict[str, Any] = {}
     if result:
         values |= _changed_values(result)
         if after.is_terminated:  # so the memory of its scripts is cleared
-            values[Row.script_memory] = None
+            values["script_memory"] = None
         if result.vnfd_id != stored.instance.vnfd_id:
             after = after._replace(package_id=_next_package(session, result))
-            values[Row.vnf_package_id] = after.package_id
+            values["vnf_package_id"] = after.package_id
     if clears_leftovers:
-        values[Row.leftovers] = None
+        values["leftovers"] = None
     if clears_leftovers or stored.leftovers is None:
         release_vims(session, instance.id, instance.vim_connection_info)
     session.connection().execute(
-        sa.update(Row).where(Row.id == instance.id).values(values)
+        _RELEASE_CHANGED if result else _RELEASE,
+        {"instance_id": instance.id, **models.parameters(Row, values)},
     )
     if stored.uses_next_vnfd:
         use = models.VnfdUse
@@ -326,11 +349,8 @@ def _next_package(session: orm.Session, instance: VnfInstance) -> str:
     ).one()
 
 
-def _changed_values(instance: VnfInstance) -> dict[Any, Any]:
-    return {
-        **{c: getattr(instance, name) for name, c in CHANGEABLE.items()},
-        Row.generation: Row.generation + 1,
-    }
+def _changed_values(instance: VnfInstance) -> dict[str, Any]:
+    return {c.key: getattr(instance, name) for name, c in CHANGEABLE.items()}
 
 
 def release_vims(
@@ -339,12 +359,9 @@ def release_vims(
     connections: Mapping[str, VimConnectionInfo] | None,
 ) -> None:
     """Release the VIMs of an instance, except those of `connections`."""
-    use = models.VimUse
-    named = [c.vim_id for c in (connections or {}).values() if c.vim_id]
+    kept = [c.vim_id for c in (connections or {}).values() if c.vim_id]
     session.connection().execute(
-        sa.delete(use).where(
-            use.vnf_instance_id == instance_id, use.vim_id.not_in(named)
-        )
+        _RELEASE_VIMS, {"instance_id": instance_id, "kept": kept}
     )
 
 
@@ -362,9 +379,11 @@ def merge_metadata(
             instance, instantiated_vnf_info=merged
         )
         session.connection().execute(
-            sa.update(Row)
-            .where(Row.id == instance_id)
-            .values(_changed_values(changed))
+            _CHANGE,
+            {
+                "instance_id": instance_id,
+                **models.parameters(Row, _changed_values(changed)),
+            },
         )
 
 

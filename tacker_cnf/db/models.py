@@ -2,6 +2,7 @@
 
 import datetime
 import enum
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -75,6 +76,16 @@ class Base(orm.DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+
+
+def parameters(table: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a statement that sets attributes of rows: some
+    columns have another name.
+    """
+    return {
+        getattr(table, name).expression.key: value
+        for name, value in values.items()
+    }
 
 
 class Owned:

@@ -71,6 +71,33 @@ COLUMNS: Final = {
     if hasattr(Row, name)
 }
 
+#: the row of a claimed operation, by the parameters of _own()
+_OWN: Final = (
+    Row.id == sa.bindparam("own_id"),
+    Row.fence == sa.bindparam("own_fence"),
+)
+_LOCK: Final = sa.select(Row.id).where(*_OWN).with_for_update()
+_LOCK_ALL: Final = (
+    sa.select(*COLUMNS.values(), Row.recorded).where(*_OWN).with_for_update()
+)
+_UPDATE: Final = sa.update(Row).where(*_OWN)
+_RECORD: Final = _UPDATE.values(timeline_version=Row.timeline_version + 1)
+_ADD: Final = sa.insert(Row).values(
+    lease_until=epoch() + sa.bindparam("wakeup_timeout", type_=sa.Double)
+)
+_UNCLAIMED: Final = sa.select(Row).where(
+    Row.id == sa.bindparam("op_occ_id"),
+    Row.operation_state.in_(states.ACTIVE),
+    sa.or_(Row.owner.is_(None), Row.lease_until < epoch()),
+)
+_IS_UNCLAIMED: Final = _UNCLAIMED.with_only_columns(Row.id)
+_LOCK_UNCLAIMED: Final = _UNCLAIMED.with_for_update(skip_locked=True)
+_CLAIM: Final = (
+    sa.update(Row)
+    .where(Row.id == sa.bindparam("op_occ_id"))
+    .values(lease_until=epoch() + sa.bindparam("lease", type_=sa.Double))
+)
+
 #: the columns of a forgotten operation
 _FORGOTTEN: Final[Mapping[str, Any]] = {
     "grant": None,
@@ -182,18 +209,19 @@ def add(
     :param wakeup_timeout: seconds after which the sweep finds it, because its
         wake-up message must have been lost
     """
-    values = {name: getattr(op_occ, name) for name in COLUMNS}
-    values |= {"start_time": now, "state_entered_time": now}
-    session.execute(
-        sa.insert(Row).values(
-            **values,
-            vim_connections=dict(vim_connections),
-            vim_group=vim_group.of_connections(vim_connections),
-            requested_by=op_occ.user_id,
-            checkpoint={},
-            fence=0,
-            lease_until=epoch() + wakeup_timeout,
-        )
+    values = {
+        **{name: getattr(op_occ, name) for name in COLUMNS},
+        "start_time": now,
+        "state_entered_time": now,
+        "vim_connections": dict(vim_connections),
+        "vim_group": vim_group.of_connections(vim_connections),
+        "requested_by": op_occ.user_id,
+        "checkpoint": {},
+        "fence": 0,
+    }
+    session.connection().execute(
+        _ADD,
+        {**models.parameters(Row, values), "wakeup_timeout": wakeup_timeout},
     )
     outbox.announce(session, op_occ, stored.instance, stored.package_id, now)
 
@@ -355,27 +383,18 @@ def claim(
     :param lease: seconds
     :raises RowsLocked: another transaction locks its row
     """
-    free = (
-        Row.id == op_occ_id,
-        Row.operation_state.in_(states.ACTIVE),
-        sa.or_(Row.owner.is_(None), Row.lease_until < epoch()),
-    )
-    row = session.scalars(
-        sa.select(Row).where(*free).with_for_update(skip_locked=True)
-    ).one_or_none()
+    key = {"op_occ_id": op_occ_id}
+    row = session.scalars(_LOCK_UNCLAIMED, key).one_or_none()
     if row is None:
-        if session.scalar(sa.select(Row.id).where(*free)):
+        if session.scalar(_IS_UNCLAIMED, key):
             raise RowsLocked(op_occ_id)
         return None
-    _update(
-        session,
-        (op_occ_id,),
-        owner=owner,
-        fence=row.fence + 1,
-        lease_until=epoch() + lease,
+    fence = row.fence + 1
+    session.connection().execute(
+        _CLAIM, {**key, "owner": owner, "fence": fence, "lease": lease}
     )
     stored = instances.find_reserved(session, row.vnf_instance_id, op_occ_id)
-    return _claimed(row, fence=row.fence + 1, stored=stored)
+    return _claimed(row, fence=fence, stored=stored)
 
 
 def load(session: orm.Session, op_occ_id: str) -> ClaimedOperation:
@@ -430,7 +449,7 @@ def record(
     :raises LeaseLost: another conductor has claimed the operation
     :raises ScriptFailed: the instance cannot provide one of the VIMs
     """
-    row = _lock_own(session, claimed_op, *COLUMNS.values(), Row.recorded)
+    row = _lock_own(session, claimed_op, _LOCK_ALL)
     op_occ = _value({name: getattr(row, name) for name in COLUMNS})
     before = op_occ.operation_state
     if row.recorded == number:
@@ -446,9 +465,11 @@ def record(
     if new != before:
         values["state_entered_time"] = now
     session.connection().execute(
-        sa.update(Row)
-        .where(Row.id == op_occ.id)
-        .values(recorded=number, **values)
+        _RECORD,
+        {
+            **_own(claimed_op),
+            **models.parameters(Row, {"recorded": number, **values}),
+        },
     )
     if result.plan:
         plans.save(session, op_occ.id, result.plan)
@@ -537,16 +558,21 @@ def _state_columns(state: LcmOperationStateType) -> dict[str, Any]:
     return ended
 
 
+def _own(claimed_op: ClaimedOperation) -> Mapping[str, Any]:
+    """Return the parameters of _OWN."""
+    return {"own_id": claimed_op.op_occ.id, "own_fence": claimed_op.fence}
+
+
 def _lock_own(
-    session: orm.Session, claimed_op: ClaimedOperation, *columns: Any
+    session: orm.Session,
+    claimed_op: ClaimedOperation,
+    statement: sa.Select[Any] = _LOCK,
 ) -> Any:
     """Lock the row of a claimed operation; return columns of it.
 
     :raises LeaseLost: another conductor has claimed the operation
     """
-    row = session.execute(
-        sa.select(*columns).where(*_owned_by(claimed_op)).with_for_update()
-    ).one_or_none()
+    row = session.execute(statement, _own(claimed_op)).one_or_none()
     if row is None:
         raise errors.LeaseLost
     return row
@@ -561,7 +587,6 @@ def _result_columns(result: Result) -> dict[str, Any]:
     # the next step, or the failed one
     values["step"] = result.step
     values["progress"] = result.progress or result.step
-    values["timeline_version"] = Row.timeline_version + 1
     if result.grant:
         values["grant_id"] = result.grant.id
     return values
@@ -681,13 +706,7 @@ def save_checkpoint(
 
     :raises LeaseLost: another conductor has claimed the operation
     """
-    result = session.connection().execute(
-        sa.update(Row)
-        .where(Row.id == claimed_op.op_occ.id, Row.fence == claimed_op.fence)
-        .values(checkpoint=dict(checkpoint))
-    )
-    if result.rowcount != 1:
-        raise errors.LeaseLost
+    _update_own(session, claimed_op, checkpoint=dict(checkpoint))
 
 
 def save_plan(
@@ -697,7 +716,7 @@ def save_plan(
 
     :raises LeaseLost: another conductor has claimed the operation
     """
-    _lock_own(session, claimed_op, Row.id)
+    _lock_own(session, claimed_op)
     plans.save(session, claimed_op.op_occ.id, plan)
 
 
@@ -711,7 +730,7 @@ def save_script_memory(
     :param memory: the scripts define its keys
     :raises LeaseLost: another conductor has claimed the operation
     """
-    _lock_own(session, claimed_op, Row.id)
+    _lock_own(session, claimed_op)
     instances.save_script_memory(
         session, claimed_op.op_occ.vnf_instance_id, memory
     )
@@ -723,7 +742,7 @@ def get_script_log(session: orm.Session, claimed_op: ClaimedOperation) -> str:
     :raises LeaseLost: another conductor has claimed the operation
     """
     row = session.execute(
-        sa.select(Row.script_log).where(*_owned_by(claimed_op))
+        sa.select(Row.script_log).where(*_OWN), _own(claimed_op)
     ).first()
     if row is None:
         raise errors.LeaseLost
@@ -737,19 +756,18 @@ def write_script_log(
 
     :raises LeaseLost: another conductor has claimed the operation
     """
+    log = text[-MAX_SCRIPT_LOG_CHARS:]
+    _update_own(session, claimed_op, script_log=log)
+
+
+def _update_own(
+    session: orm.Session, claimed_op: ClaimedOperation, **values: Any
+) -> None:
     result = session.connection().execute(
-        sa.update(Row)
-        .where(*_owned_by(claimed_op))
-        .values(script_log=text[-MAX_SCRIPT_LOG_CHARS:])
+        _UPDATE, {**_own(claimed_op), **models.parameters(Row, values)}
     )
     if result.rowcount != 1:
         raise errors.LeaseLost
-
-
-def _owned_by(
-    claimed_op: ClaimedOperation,
-) -> tuple[sa.ColumnElement[bool], ...]:
-    return Row.id == claimed_op.op_occ.id, Row.fence == claimed_op.fence
 
 
 def cancel(

@@ -6,8 +6,9 @@ of a change does not depend on the number of subscriptions.
 
 import datetime
 import uuid
-from typing import Any
+from typing import Any, Final
 
+import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf.db import models, packages, sharing, shown_names
@@ -20,6 +21,7 @@ from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 
 Row = models.LifecycleEvent
+_ADD: Final = sa.insert(Row).values(added_at=epoch())
 
 
 def announce(
@@ -103,13 +105,13 @@ def _announcement(
 def _add(
     session: orm.Session, project_id: str, happened: Announcement
 ) -> None:
-    session.add(
-        Row(
-            announcement=happened,
-            project_id=project_id,
-            fanned_out=False,
-            is_of_package=happened.package is not None,
-            added_at=epoch(),
-        )
+    session.connection().execute(
+        _ADD,
+        {
+            "announcement": happened,
+            "project_id": project_id,
+            "fanned_out": False,
+            "is_of_package": happened.package is not None,
+        },
     )
     session.info[ANNOUNCED] = True

@@ -57,34 +57,33 @@ _MESSAGES: Final = {
 }
 
 
-def _count(table: Any, *where: sa.ColumnElement[bool]) -> Any:
-    return sa.select(sa.func.count()).select_from(table).where(*where)
+_PROJECT: Final[Any] = sa.bindparam("project_id")
+
+
+def _of_project(value: Any, table: Any, *where: Any) -> sa.Select[Any]:
+    return sa.select(value).where(table.project_id == _PROJECT, *where)
 
 
 _Package = models.VnfPackage
 _OpOcc = models.VnfLcmOpOcc
-#: resource -> the number that each project has; limited to one project by
-#: _in_use()
-_USAGE: Final[Mapping[Resource, tuple[Any, Any]]] = {
-    Resource.VNF_INSTANCES: (
-        models.VnfInstance,
-        _count(models.VnfInstance),
+_COUNT: Final = sa.func.count()
+#: resource -> how much of it a project has
+_IN_USE: Final[Mapping[Resource, sa.Select[Any]]] = {
+    Resource.VNF_INSTANCES: _of_project(_COUNT, models.VnfInstance),
+    Resource.VNF_PACKAGES: _of_project(_COUNT, _Package),
+    Resource.PACKAGE_BYTES: _of_project(
+        sa.func.sum(_Package.content_bytes), _Package
     ),
-    Resource.VNF_PACKAGES: (_Package, _count(_Package)),
-    Resource.PACKAGE_BYTES: (
-        _Package,
-        sa.select(sa.func.sum(_Package.content_bytes)),
-    ),
-    Resource.VIMS: (models.Vim, _count(models.Vim)),
-    Resource.SUBSCRIPTIONS: (
-        models.LccnSubscription,
-        _count(models.LccnSubscription),
-    ),
-    Resource.OPERATIONS: (
-        _OpOcc,
-        _count(_OpOcc, _OpOcc.operation_state.in_(states.ACTIVE)),
+    Resource.VIMS: _of_project(_COUNT, models.Vim),
+    Resource.SUBSCRIPTIONS: _of_project(_COUNT, models.LccnSubscription),
+    Resource.OPERATIONS: _of_project(
+        _COUNT, _OpOcc, _OpOcc.operation_state.in_(states.ACTIVE)
     ),
 }
+_READ: Final = sa.select(
+    *(getattr(Row, resource.value) for resource in Resource)
+).where(Row.project_id == _PROJECT)
+_LOCK: Final = _READ.with_for_update()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,10 +129,8 @@ def _read(
     session: orm.Session, project_id: str, *, lock: bool
 ) -> Limits | None:
     """Return the quotas that were set for a project; None: it has no row."""
-    columns = [getattr(Row, resource.value) for resource in Resource]
-    query = sa.select(*columns).where(Row.project_id == project_id)
     row = session.execute(
-        query.with_for_update() if lock else query
+        _LOCK if lock else _READ, {"project_id": project_id}
     ).one_or_none()
     if row is None:
         return None
@@ -163,9 +160,9 @@ def get_own(session: orm.Session, project_id: str) -> Limits:
 
 def in_use(session: orm.Session, project_id: str, resource: Resource) -> int:
     """Return how much of a resource a project has."""
-    table, statement = _USAGE[resource]
     found = session.scalar(
-        statement.where(table.project_id == project_id),
+        _IN_USE[resource],
+        {"project_id": project_id},
         execution_options=scope.EVERYWHERE,
     )
     return int(found or 0)

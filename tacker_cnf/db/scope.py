@@ -109,11 +109,17 @@ def owner_of(row: Any) -> Owner:
     return Owner(row.project_id, row.user_id)
 
 
-def count_changed(session: orm.Session, statement: sa.UpdateBase) -> int:
+def count_changed(
+    session: orm.Session,
+    statement: sa.UpdateBase,
+    parameters: Mapping[str, Any] | None = None,
+) -> int:
     """Update or delete rows, only those that the client may use; return their
     number. Rows that were read before keep their values.
     """
     result = session.execute(
-        statement, execution_options={"synchronize_session": False}
+        statement,
+        parameters,
+        execution_options={"synchronize_session": False},
     )
     return int(cast("sa.CursorResult[Any]", result).rowcount)

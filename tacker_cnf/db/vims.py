@@ -21,6 +21,8 @@ from tacker_cnf.lcm.script_output import ProvidedVim
 LOG = log.getLogger(__name__)
 Row = models.Vim
 Provider = models.VimProvider
+_BY_ID: Final = sa.select(Row).where(Row.id == sa.bindparam("vim_id"))
+_USABLE: Final = _BY_ID.where(scope.usable_by(Row, sa.bindparam("project_id")))
 #: columns that are updated when a VNF provides a VIM again
 UPDATED_FIELDS: Final = ("auth_url", "auth_cred", "extra")
 
@@ -64,14 +66,17 @@ def find(
     return session.scalars(query).all()
 
 
+def find_one(session: orm.Session, vim_id: str) -> Row | None:
+    """Return a VIM; None: there is none."""
+    return session.scalars(_BY_ID, {"vim_id": vim_id}).one_or_none()
+
+
 def find_usable(
     session: orm.Session, vim_id: str, project_id: str
 ) -> Row | None:
     """Return a VIM that a project may use; None: there is none."""
     return session.scalars(
-        sa.select(Row).where(
-            Row.id == vim_id, scope.usable_by(Row, project_id)
-        )
+        _USABLE, {"vim_id": vim_id, "project_id": project_id}
     ).one_or_none()
 
 

@@ -230,5 +230,4 @@ def _find(
     """Return the registered VIM of a connection, if it names one."""
     if not connection.vim_id:
         return None
-    found = vims.find(session, vim_id=connection.vim_id)
-    return found[0] if found else None
+    return vims.find_one(session, connection.vim_id)
