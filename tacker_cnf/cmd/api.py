@@ -1,5 +1,6 @@
 """tacker-cnf-api: the API, served by processes of gunicorn."""
 
+import gc
 import ipaddress
 import shutil
 import sys
@@ -116,8 +117,17 @@ def serve(conf: cfg.ConfigOpts) -> None:
     shared = compose.parts(conf)
     start.check_schema(shared.store)
     shared.store.close()
+    _share_imports()
     port = conf.metrics.api_port
     ApiServer(conf, None if port is None else SharedMetrics(conf, port)).run()
+
+
+def _share_imports() -> None:
+    """Leave what was imported to all workers: a garbage collection would copy
+    its pages to each of them.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _warn_of_plain_http(conf: cfg.ConfigOpts) -> None:
