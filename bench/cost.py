@@ -1,10 +1,11 @@
 """What a request and an operation cost: database requests and processor time.
 
 API and conductor are in this process, without a server; the cluster is that of
-the sandbox, a process of its own. Prints a table of the statements, of the
-transactions (each is a BEGIN and a COMMIT or ROLLBACK more), and of the processor
-time of this process; --places adds the functions that send the statements, and
---idle what a conductor sends without work.
+the sandbox, a process of its own. Prints a table of the statements and of the
+processor time of this process, of both the share of the conductor, and of the
+transactions (each is a BEGIN and a COMMIT or ROLLBACK more): medians of several
+rounds after one that is not counted. --places adds the functions that send the
+statements, and --idle what a conductor sends without work.
 
     .venv/bin/python bench/cost.py [--database URL] [--queue URL] [--rounds 20]
 """
@@ -19,7 +20,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,7 +63,9 @@ SRC = str(Path(rpc.__file__).parent)
 
 
 class Counter:
-    """Counts what an engine sends."""
+    """Counts what an engine sends; the main thread is the API, and all others
+    are the conductor.
+    """
 
     def __init__(self, engine: sa.Engine, *, places: bool) -> None:
         self._lock = threading.Lock()
@@ -73,14 +76,30 @@ class Counter:
             sa.event.listen(engine, end, self._end)
 
     def reset(self) -> None:
-        self.statements = self.transactions = 0
+        self.statements = self.of_api = self.transactions = 0
         self.places = collections.Counter[str]()
-        self.cpu = time.process_time()
+        self._begin = time.process_time(), time.thread_time()
+        self._left_out = 0.0
+
+    @contextlib.contextmanager
+    def leave_out(self) -> Iterator[None]:
+        """Leave out the processor time of the main thread."""
+        begin = time.thread_time()
+        yield
+        self._left_out += time.thread_time() - begin
+
+    def cpu_ms(self) -> tuple[float, float]:
+        """Return the processor time, and the share of the conductor."""
+        process = time.process_time() - self._begin[0]
+        main = time.thread_time() - self._begin[1]
+        return (process - self._left_out) * 1000, (process - main) * 1000
 
     def _statement(self, *_: Any) -> None:
         place = _place() if self._places else ""
+        is_of_api = threading.current_thread() is threading.main_thread()
         with self._lock:
             self.statements += 1
+            self.of_api += is_of_api
             self.places[place] += 1
 
     def _end(self, connection: sa.Connection) -> None:
@@ -164,8 +183,16 @@ class Service:
         return path, vnfd_id
 
     def operate(self, path: str, body: Any) -> None:
-        """Run an operation; look for its end without a request."""
+        """Run an operation; look for its end without a request, whose time is
+        not counted.
+        """
         response = self.call("POST", path, body)
+        with self.counter.leave_out():
+            self._wait(path, response)
+        # what follows the operation, such as a wake-up of others
+        time.sleep(0.2)
+
+    def _wait(self, path: str, response: webob.Response) -> None:
         op_occ = response.headers["Location"].rpartition("/")[2]
         query = sa.text(
             "SELECT operation_state FROM vnf_lcm_op_occs WHERE id = :id"
@@ -179,8 +206,6 @@ class Service:
                 if state not in lcm.ACTIVE:
                     raise SystemExit(f"{path}: {state}")
                 time.sleep(0.02)
-        # what follows the operation, such as a wake-up of others
-        time.sleep(0.2)
 
 
 @contextlib.contextmanager
@@ -250,30 +275,32 @@ def requests(
 
 
 class Cost(NamedTuple):
-    """What one call costs: the medians of several."""
+    """What one call costs."""
 
     statements: float
+    of_conductor: float
     transactions: float
     cpu_ms: float
+    cpu_ms_of_conductor: float
     wall_ms: float
 
 
-def measure(counter: Counter, act: Callable[[], Any], calls: int) -> Cost:
-    """Return the cost of a call; the counter has the places of the last."""
-    counts = []
-    for _ in range(calls):
-        counter.reset()
-        begin = time.perf_counter()
-        act()
-        counts.append(
-            (
-                counter.statements,
-                counter.transactions,
-                (time.process_time() - counter.cpu) * 1000,
-                (time.perf_counter() - begin) * 1000,
-            )
-        )
-    return Cost(*map(statistics.median, zip(*counts, strict=True)))
+def measure(counter: Counter, act: Callable[[], Any]) -> Cost:
+    """Return the cost of a call; the counter has its places."""
+    counter.reset()
+    begin = time.perf_counter()
+    act()
+    return Cost(
+        counter.statements,
+        counter.statements - counter.of_api,
+        counter.transactions,
+        *counter.cpu_ms(),
+        (time.perf_counter() - begin) * 1000,
+    )
+
+
+def median(costs: Sequence[Cost]) -> Cost:
+    return Cost(*map(statistics.median, zip(*costs, strict=True)))
 
 
 def memory() -> float:
@@ -283,13 +310,14 @@ def memory() -> float:
 
 
 def report(
-    counter: Counter, name: str, act: Callable[[], Any], calls: int
+    name: str, costs: Sequence[Cost], places: collections.Counter[str]
 ) -> None:
-    """Print the cost of a call."""
-    cost = measure(counter, act, calls)
-    print(f"{name:20}{cost.statements:11.0f}", end="")
-    print(f"{cost.transactions:13.0f}{cost.cpu_ms:8.2f}")
-    for place, count in counter.places.most_common():
+    """Print the medians of several calls, and the places of one."""
+    cost = median(costs)
+    print(f"{name:20}{cost.statements:11.0f}{cost.of_conductor:10.0f}", end="")
+    print(f"{cost.transactions:13.0f}", end="")
+    print(f"{cost.cpu_ms:8.2f}{cost.cpu_ms_of_conductor:10.2f}")
+    for place, count in places.most_common():
         if place:
             print(f"    {count:4} {place}")
 
@@ -306,17 +334,32 @@ def main() -> None:
         arguments.database, arguments.queue, places=arguments.places
     ) as service:
         package_path, vnfd_id = service.onboard()
-        print(f"{'':20}{'statements':>11}{'transactions':>13}{'CPU ms':>8}")
-        for name, act in operations(service, vnfd_id).items():
-            report(service.counter, name, act, 1)
+        print(
+            f"{'':20}{'statements':>11}{'conductor':>10}{'transactions':>13}"
+            f"{'CPU ms':>8}{'conductor':>10}"
+        )
+        counter = service.counter
+        costs: dict[str, list[Cost]] = collections.defaultdict(list)
+        places = {}
+        for number in range(arguments.rounds + 1):
+            for name, act in operations(service, vnfd_id).items():
+                cost = measure(counter, act)
+                if number:
+                    costs[name].append(cost)
+                places[name] = counter.places
+        for name, found in costs.items():
+            report(name, found, places[name])
         for _ in range(100):
             instance_of(service, vnfd_id)
         for name, request in requests(service, vnfd_id, package_path).items():
             request()
-            report(service.counter, name, request, arguments.rounds)
+            rounds = range(arguments.rounds)
+            found = [measure(counter, request) for _ in rounds]
+            report(name, found, counter.places)
         if arguments.idle:
             idle = arguments.idle
-            report(service.counter, "idle", lambda: time.sleep(idle), 1)
+            found = [measure(counter, lambda: time.sleep(idle))]
+            report("idle", found, counter.places)
 
 
 if __name__ == "__main__":

@@ -80,16 +80,15 @@ def import_time(python: Path, module: str) -> float:
 
 
 def memory(pid: int) -> Mapping[str, float]:
-    """Return name -> MiB of resident memory of a process: in total, and of it
-    what no other process shares.
+    """Return name -> MiB of memory of a process: Rss has all that it uses, Pss
+    (proportional) of what several processes share only a part of equal size,
+    so that the sum of all processes is what they take together.
     """
-    sizes = {"Rss": 0.0, "Private_Clean": 0.0, "Private_Dirty": 0.0}
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        name, _, value = line.partition(":")
-        if name in sizes:
-            sizes[name] = int(value.split()[0]) / 1024
-    private = sizes["Private_Clean"] + sizes["Private_Dirty"]
-    return {"resident": sizes["Rss"], "private": private}
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    sizes = dict(line.split(":") for line in rollup.splitlines()[1:])
+    return {
+        name: int(sizes[name].split()[0]) / 1024 for name in ("Rss", "Pss")
+    }
 
 
 def child(pid: int) -> int:
@@ -139,7 +138,7 @@ def measure_memory(
         run_operations(service.port, operations, kubeconfig)
         time.sleep(2)
         print(f"\n{'MiB':14}{'at rest':>20}{'after the load':>20}")
-        print(f"{'':14}{'resident   private':>20}{'resident   private':>20}")
+        print(f"{'':14}" + f"{'Rss':>10}{'Pss':>10}" * 2)
         for name, pid in pids.items():
             sizes = (*before[name].values(), *memory(pid).values())
             print(f"{name:14}" + "".join(f"{size:10.0f}" for size in sizes))
