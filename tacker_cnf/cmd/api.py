@@ -117,17 +117,10 @@ def serve(conf: cfg.ConfigOpts) -> None:
     shared = compose.parts(conf)
     start.check_schema(shared.store)
     shared.store.close()
-    _share_imports()
+    # a garbage collection of a worker would copy the pages of all imports
+    gc.freeze()
     port = conf.metrics.api_port
     ApiServer(conf, None if port is None else SharedMetrics(conf, port)).run()
-
-
-def _share_imports() -> None:
-    """Leave what was imported to all workers: a garbage collection would copy
-    its pages to each of them.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def _warn_of_plain_http(conf: cfg.ConfigOpts) -> None:
