@@ -64,7 +64,7 @@ _RELEASE: Final = sa.update(Row).where(_OF_ID).values(busy_with=None)
 _RELEASE_CHANGED: Final = _CHANGE.values(busy_with=None)
 _RELEASE_VIMS: Final = sa.delete(models.VimUse).where(
     models.VimUse.vnf_instance_id == sa.bindparam("instance_id"),
-    models.VimUse.vim_id.not_in(sa.bindparam("kept", expanding=True)),
+    models.VimUse.vim_id.not_in(sa.bindparam("kept_vim_ids", expanding=True)),
 )
 _RESERVE: Final = (
     sa.update(Row)
@@ -361,7 +361,7 @@ def release_vims(
     """Release the VIMs of an instance, except those of `connections`."""
     kept = [c.vim_id for c in (connections or {}).values() if c.vim_id]
     session.connection().execute(
-        _RELEASE_VIMS, {"instance_id": instance_id, "kept": kept}
+        _RELEASE_VIMS, {"instance_id": instance_id, "kept_vim_ids": kept}
     )
 
 

@@ -464,13 +464,7 @@ def record(
     }
     if new != before:
         values["state_entered_time"] = now
-    session.connection().execute(
-        _RECORD,
-        {
-            **_own(claimed_op),
-            **models.parameters(Row, {"recorded": number, **values}),
-        },
-    )
+    _update_own(session, claimed_op, {"recorded": number, **values}, _RECORD)
     if result.plan:
         plans.save(session, op_occ.id, result.plan)
     if event != Event.FAIL:
@@ -706,7 +700,7 @@ def save_checkpoint(
 
     :raises LeaseLost: another conductor has claimed the operation
     """
-    _update_own(session, claimed_op, checkpoint=dict(checkpoint))
+    _update_own(session, claimed_op, {"checkpoint": dict(checkpoint)})
 
 
 def save_plan(
@@ -757,14 +751,17 @@ def write_script_log(
     :raises LeaseLost: another conductor has claimed the operation
     """
     log = text[-MAX_SCRIPT_LOG_CHARS:]
-    _update_own(session, claimed_op, script_log=log)
+    _update_own(session, claimed_op, {"script_log": log})
 
 
 def _update_own(
-    session: orm.Session, claimed_op: ClaimedOperation, **values: Any
+    session: orm.Session,
+    claimed_op: ClaimedOperation,
+    values: Mapping[str, Any],
+    statement: sa.Update = _UPDATE,
 ) -> None:
     result = session.connection().execute(
-        _UPDATE, {**_own(claimed_op), **models.parameters(Row, values)}
+        statement, {**_own(claimed_op), **models.parameters(Row, values)}
     )
     if result.rowcount != 1:
         raise errors.LeaseLost
