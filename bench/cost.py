@@ -59,6 +59,8 @@ PARAMETERS = {
     "lcm-kubernetes-def-files": [package.DEF_FILE],
     "namespace": "default",
 }
+#: seconds for what follows an operation, such as a wake-up of others
+REST_S = 0.2
 SRC = str(Path(rpc.__file__).parent)
 
 
@@ -189,8 +191,7 @@ class Service:
         response = self.call("POST", path, body)
         with self.counter.leave_out():
             self._wait(path, response)
-        # what follows the operation, such as a wake-up of others
-        time.sleep(0.2)
+        time.sleep(REST_S)
 
     def _wait(self, path: str, response: webob.Response) -> None:
         op_occ = response.headers["Location"].rpartition("/")[2]
