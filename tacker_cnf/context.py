@@ -1,13 +1,17 @@
 """The context of a request: the client and the request id."""
 
+import contextvars
 import dataclasses
 import os
 import re
 import uuid
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 from oslo_context import context
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: header of requests and responses with the ID of a request
 REQUEST_ID_HEADER: Final = "X-Openstack-Request-Id"
@@ -106,6 +110,22 @@ def of_project(project_id: str) -> RequestContext:
     keep that of the thread.
     """
     return RequestContext(project_id=project_id, overwrite=False)
+
+
+def bind_request(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that works for the request of this thread, and in its
+    span, in any thread that calls it.
+    """
+    request = context.get_current()
+    variables = contextvars.copy_context()
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if request is not None:
+            request.update_store()
+        # a copy for each call: two threads cannot be in the same one
+        return variables.copy().run(function, *args, **kwargs)
+
+    return call
 
 
 def enter_request(

@@ -39,8 +39,8 @@ class Snapshot(NamedTuple):
 
 
 class OperationProgress:
-    """The timeline of an operation, and what of it is not published yet. One
-    thread reports, another one publishes.
+    """The timeline of an operation, and what of it is not published yet. The
+    threads of the operation report, another one publishes.
 
     :param op_occ_id: of the operation, for the log
     """

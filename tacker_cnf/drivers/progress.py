@@ -96,7 +96,7 @@ class Progress:
                         resource, status=ResourceStatus.DONE, message=DELETED
                     )
                 )
-                del self._resources[key]
+                self._resources.pop(key, None)
 
 
 def _cut(text: str) -> str:

@@ -1,13 +1,17 @@
 """Failures on a cluster, and the objects that they leave."""
 
-from typing import Any
+from typing import Any, Final
 
+import fixtures
 import testtools
 
+from tacker_cnf.drivers.kubernetes.api_errors import Conflict
+from tacker_cnf.drivers.kubernetes.client import Cluster
 from tests.fixtures.cluster import APPS, CORE, DEF_FILES, CnfService
 from tests.fixtures.ports import ReservedPort
 from tests.fixtures.vnfm import SAMPLES, Csar
 
+FORCEFUL: Final = {"terminationType": "FORCEFUL"}
 POD = """\
 apiVersion: v1
 kind: Pod
@@ -15,6 +19,22 @@ metadata: {name: probe}
 spec:
   containers: [{name: probe, image: %s}]
 """
+
+
+SECRET = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: %s}
+data: {some: %s}
+---
+"""
+#: two values of a Secret
+FIRST: Final = "Zmlyc3Q="
+LAST: Final = "bGFzdA=="
+#: those of the sample VNF, before others
+SECRETS: Final = (
+    Csar.source("cnf") / "Files/kubernetes/secret.yaml"
+).read_text() + "\n---\n"
 
 
 class FailureCase(testtools.TestCase):
@@ -123,6 +143,59 @@ class TestInstantiate(FailureCase):
             created, self.cluster.call("GET", f"{path}/web-config")
         )
 
+    def instantiate(self, **files: str) -> str:
+        """Instantiate a package with these files; return the instance."""
+        instance_id = self.vnfm.create_with_files(**files)
+        request = self.vnfm.request()
+        done = self.vnfm.run(instance_id, "instantiate", request)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        return str(instance_id)
+
+    def test_many_objects_of_one_kind(self) -> None:
+        names = [f"settings-{number}" for number in range(20)]
+        secrets = "".join(SECRET % (name, FIRST) for name in names)
+        instance_id = self.instantiate(secret=SECRETS + secrets)
+        found = {name for kind, name in self.objects() if kind == "secrets"}
+        self.assertEqual(set(), set(names) - found)
+        self.vnfm.run(instance_id, "heal", {})
+        self.vnfm.run(instance_id, "terminate", FORCEFUL)
+        self.assertEqual(self.empty, set(self.objects()))
+
+    def test_one_of_many_objects_is_refused(self) -> None:
+        names = [f"settings-{number}" for number in range(20)]
+        secrets = "".join(SECRET % (name, FIRST) for name in names)
+        refused = (SECRET % ("refused", FIRST)).replace("\ndata", "\ndatum")
+        op_occ = self.instantiate_failing(secret=SECRETS + refused + secrets)
+        self.assertIn("Secret refused: ", op_occ["error"]["detail"])
+        self.assert_rolled_back(op_occ)
+
+    def test_the_last_one_of_two_manifests_of_an_object(self) -> None:
+        first = SECRET % ("settings, namespace: other", FIRST)
+        last = SECRET % ("settings", LAST)
+        for text, kept in ((first + last, LAST), (last + first, FIRST)):
+            instance_id = self.instantiate(secret=SECRETS + text)
+            secret = self.objects()["secrets", "settings"]
+            self.assertEqual({"some": kept}, secret["data"])
+            self.vnfm.run(instance_id, "terminate", FORCEFUL)
+
+    def test_a_conflict_without_an_existing_object(self) -> None:
+        """The quota of a namespace has changed during the request."""
+        create = Cluster.create
+        conflicts = iter(range(2))
+
+        def conflict_at_first(*arguments: Any, **options: Any) -> Any:
+            if next(conflicts, None) is not None:
+                raise Conflict("the object has been modified")
+            return create(*arguments, **options)
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "tacker_cnf.drivers.kubernetes.client.Cluster.create",
+                conflict_at_first,
+            )
+        )
+        self.instantiate()
+
     def test_existing_objects_of_this_vnf_are_adopted(self) -> None:
         op_occ = self.instantiate_failing(pod=POD % "registry/invalid:1")
         self.vnfm.decide(op_occ["id"], "fail")
@@ -140,10 +213,7 @@ class TestInstantiate(FailureCase):
 
     def test_the_namespace_of_the_request_overrides_the_manifest(self) -> None:
         pod = POD.replace("{name: probe}", "{name: probe, namespace: other}")
-        instance_id = self.vnfm.create_with_files(pod=pod % "busybox")
-        request = self.vnfm.request()
-        done = self.vnfm.run(instance_id, "instantiate", request)
-        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.instantiate(pod=pod % "busybox")
         self.assertIn(("pods", "probe"), self.objects())
 
     def test_a_namespace_that_does_not_exist(self) -> None:

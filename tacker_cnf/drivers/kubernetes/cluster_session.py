@@ -44,8 +44,11 @@ BUILTIN_GROUPS: Final = frozenset(
         "storage.k8s.io",
     }
 )
-#: concurrent requests of a process to a cluster that need no new connection
-POOL_SIZE: Final = 64
+#: concurrent requests of one operation to a cluster
+MAX_REQUESTS: Final = 4
+#: concurrent requests of a process to a cluster that need no new connection;
+#: [conductor] workers is 48
+POOL_SIZE: Final = 256
 #: reject changes with an unknown field, which the default would drop
 STRICT_VALIDATION: Final = (("fieldValidation", "Strict"),)
 

@@ -1,6 +1,7 @@
 """A task in one cluster: create, scale and delete the objects."""
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -14,6 +15,7 @@ from tacker_cnf.drivers.kubernetes import (
 )
 from tacker_cnf.drivers.kubernetes.api_errors import Conflict, NotFound
 from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.cluster_session import MAX_REQUESTS
 from tacker_cnf.drivers.kubernetes.manifests import (
     IMMUTABLE_KINDS,
     INSTANCE_LABEL,
@@ -28,6 +30,7 @@ from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.plan import ManifestChange
 from tacker_cnf.drivers.kubernetes.readiness import ObjectWaiter
 from tacker_cnf.drivers.progress import Progress
+from tacker_cnf.runtime.concurrent_calls import call_each
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 PODS: Final = ("v1", "Pod")
@@ -69,36 +72,50 @@ class ClusterTask:
         return (*found, *lost)
 
     def apply_manifests(self, objects: Iterable[Manifest]) -> None:
-        """Create missing objects, and apply manifests to existing ones.
+        """Create missing objects, and apply manifests to existing ones, those
+        of one kind that follow each other at the same time.
 
         :raises VimRejected: an object is not valid, or exists without the
             label of the instance
         """
         applied: list[Manifest] = []
         wanted = tuple(objects)
+
+        def create(manifest: Manifest) -> None:
+            self.cluster.cancel_token.check()
+            self.progress(
+                f"Creating {manifest.kind} {manifest.name}, {len(applied)} "
+                f"of {len(wanted)} objects are created"
+            )
+            with (
+                manifest.locate_errors(),
+                resource_progress.changing(self.progress, manifest),
+            ):
+                self._create_or_adopt(manifest)
+            applied.append(manifest)
+
         with self.finish_on_cancel(lambda: self.waiter.wait_ready(applied)):
-            for manifest in wanted:
-                self.cluster.cancel_token.check()
-                self.progress(
-                    f"Creating {manifest.kind} {manifest.name}, {len(applied)} "
-                    f"of {len(wanted)} objects are created"
-                )
-                with (
-                    manifest.locate_errors(),
-                    resource_progress.changing(self.progress, manifest),
-                ):
-                    self._create_or_adopt(manifest)
-                applied.append(manifest)
+            for group in _independent(wanted):
+                with group[0].locate_errors():
+                    self._kind(group[0])  # discovered once
+                call_each(create, group, MAX_REQUESTS)
 
     def _create_or_adopt(self, manifest: Manifest) -> None:
         resource = self._kind(manifest)
         body = manifest.body
         if not _is_stored(resource):
             body = without_labels(body)
-        try:
-            self.cluster.create(resource, body, self._namespace_of(resource))
-        except Conflict:
-            self._adopt(resource, manifest)
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            try:
+                self.cluster.create(
+                    resource, body, self._namespace_of(resource)
+                )
+                break
+            except Conflict:  # it exists, or its ResourceQuota has changed
+                if self._adopt(resource, manifest):
+                    break
+                if attempt == MAX_ATTEMPTS:
+                    raise
         if manifest.kind == "CustomResourceDefinition":
             self.waiter.wait_ready([manifest])
 
@@ -115,14 +132,15 @@ class ClusterTask:
                     wait()
             raise
 
-    def _adopt(self, resource: Any, manifest: Manifest) -> None:
+    def _adopt(self, resource: Any, manifest: Manifest) -> bool:
+        """Apply the manifest of an object that exists; return False if there
+        is none, after the end of one that is being deleted.
+        """
         namespace = self._namespace_of(resource)
         found = self.cluster.get(resource, manifest.name, namespace)
         if found is None or "deletionTimestamp" in found["metadata"]:
-            # created again once it is deleted
             self._wait_deleted(manifest, found)
-            self.cluster.create(resource, manifest.body, namespace)
-            return
+            return False
         if not self._is_ours(found):
             raise errors.VimRejected(
                 f"{manifest.kind} {manifest.name} exists in the cluster and "
@@ -130,6 +148,7 @@ class ClusterTask:
             )
         if needs_apply(manifest, found):
             self._apply(resource, manifest, found)
+        return True
 
     def _apply(self, resource: Any, manifest: Manifest, found: Object) -> None:
         """Apply the manifest of an object. Fields that an earlier manifest set
@@ -242,7 +261,7 @@ class ClusterTask:
         found: list[tuple[Manifest, Object]] = []
         seen: set[tuple[str, str]] = set()
         for manifest in reversed([*_claim_manifests(objects), *objects]):
-            key = (manifest.api_version, manifest.kind)
+            key = _kind_of(manifest)
             if key not in seen:
                 seen.add(key)
                 found += ((manifest, body) for body in self._list(manifest))
@@ -276,19 +295,28 @@ class ClusterTask:
         pods: Sequence[Object],
         grace: int | None,
     ) -> None:
-        """Delete objects, and wait until they and some pods are deleted.
+        """Delete objects, those of one kind at the same time, and wait until
+        they and some pods are deleted.
 
         :param grace: grace period of the pods in seconds; None: their own
         """
         uids: dict[tuple[str, str], set[str]] = {PODS: set()}
+
+        def delete(entry: tuple[Manifest, Object]) -> None:
+            manifest, body = entry
+            self.cluster.cancel_token.check()
+            self.progress.resource(
+                resource_progress.of_deleted(manifest.kind, body)
+            )
+            self.cluster.delete(self._kind(manifest), body, grace=grace)
+            uids.setdefault(_kind_of(manifest), set()).add(
+                body["metadata"]["uid"]
+            )
+
         with self.finish_on_cancel(lambda: self._wait_all_deleted(uids)):
-            for manifest, body in found:
-                self.progress.resource(
-                    resource_progress.of_deleted(manifest.kind, body)
-                )
-                self.cluster.delete(self._kind(manifest), body, grace=grace)
-                key = (manifest.api_version, manifest.kind)
-                uids.setdefault(key, set()).add(body["metadata"]["uid"])
+            kinds = itertools.groupby(found, lambda entry: _kind_of(entry[0]))
+            for _, of_kind in kinds:
+                call_each(delete, list(of_kind), MAX_REQUESTS)
             if grace is not None:
                 # deleting the workload would leave the pods their own period
                 self.delete_pods(pods, grace)
@@ -321,9 +349,31 @@ class ClusterTask:
         :param grace: grace period in seconds; None: that of the pod
         """
         resource = self.cluster.kind("v1", "Pod")
-        for pod in pods:
+
+        def delete(pod: Object) -> None:
+            self.cluster.cancel_token.check()
             self.progress.resource(resource_progress.of_deleted("Pod", pod))
             self.cluster.delete(resource, pod, grace=grace)
+
+        call_each(delete, list(pods), MAX_REQUESTS)
+
+
+def _kind_of(manifest: Manifest) -> tuple[str, str]:
+    return manifest.api_version, manifest.kind
+
+
+def _independent(manifests: Iterable[Manifest]) -> Iterator[list[Manifest]]:
+    """Yield the manifests of one kind that follow each other; two of the same
+    object, of which the later one is valid, are in two lists.
+    """
+    for _, of_kind in itertools.groupby(manifests, _kind_of):
+        group: dict[str, Manifest] = {}
+        for manifest in of_kind:
+            if manifest.name in group:
+                yield [*group.values()]
+                group = {}
+            group[manifest.name] = manifest
+        yield [*group.values()]
 
 
 def _is_stored(resource: Any) -> bool:

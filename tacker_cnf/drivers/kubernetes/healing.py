@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import Checkpoint, TaskContext
 from tacker_cnf.drivers.kubernetes import lost_vnfcs
+from tacker_cnf.drivers.kubernetes.cluster_session import MAX_REQUESTS
 from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.evictions import Evictions
 from tacker_cnf.drivers.kubernetes.manifests import (
@@ -13,6 +14,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
+from tacker_cnf.runtime.concurrent_calls import call_each
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 
@@ -179,12 +181,15 @@ class Healing:
     def _delete(self, pods: Iterable[Object]) -> None:
         deleted_uids: set[str] = set()
         cluster_task = self._cluster_task
+
+        def delete(pod: Object) -> None:
+            cluster_task.delete_pods([pod])
+            deleted_uids.add(pod["metadata"]["uid"])
+
         with cluster_task.finish_on_cancel(
             lambda: cluster_task.waiter.wait_pods_deleted(deleted_uids)
         ):
-            for pod in pods:
-                cluster_task.delete_pods([pod])
-                deleted_uids.add(pod["metadata"]["uid"])
+            call_each(delete, list(pods), MAX_REQUESTS)
 
     def _evictions(self, pods: Iterable[Object]) -> Evictions | None:
         """Prepare evictions; None: no budget covers these pods."""

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from tacker_cnf import errors
+from tacker_cnf.context import bind_request
 from tacker_cnf.mgmt_drivers.remote.host import Host
 
 S = TypeVar("S")
@@ -37,8 +38,9 @@ def at_once(items: Sequence[S], action: Callable[[S], T]) -> tuple[T, ...]:
     """Run an action on each item in parallel; results and errors are those
     of on_all.
     """
+    bound = bind_request(action)
     with ThreadPoolExecutor(MAX_PARALLEL) as pool:
-        futures = [pool.submit(action, item) for item in items]
+        futures = [pool.submit(bound, item) for item in items]
     failures = [error for f in futures if (error := f.exception())]
     for failure in failures:
         if len(failures) == 1 or not isinstance(failure, errors.VnfmError):
