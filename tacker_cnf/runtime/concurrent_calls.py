@@ -29,7 +29,8 @@ def call_each(
         return
     raised = _call_all(bind_request(function), items, limit)
     for error in raised[1:]:
-        LOG.warning("Further concurrent call failed: error=%s", error)
+        if error is not raised[0]:  # as that of a cancelled operation
+            LOG.warning("Further concurrent call failed: error=%s", error)
     if raised:
         raise raised[0]
 
