@@ -202,6 +202,25 @@ CONDUCTOR_METRICS: Final = (
 )
 
 
+class SharedValues:
+    """Collects the values of all processes that count in a directory.
+
+    :param merge: that of prometheus_client; it fails for a file that a process
+        has just created, which is still empty
+    """
+
+    def __init__(
+        self, directory: Path, merge: Callable[[Sequence[str]], Any]
+    ) -> None:
+        self._directory = directory
+        self._merge = merge
+
+    def collect(self) -> Any:
+        """Return the metrics of prometheus_client."""
+        files = self._directory.glob("*.db")
+        return self._merge([str(f) for f in files if f.stat().st_size])
+
+
 class Registry:
     """The metrics of a process, or of several that are shown as one."""
 
@@ -229,7 +248,7 @@ class Registry:
         if directory:
             registry = prometheus_client.CollectorRegistry()
             collector: Any = multiprocess.MultiProcessCollector
-            collector(registry, str(directory))
+            registry.register(SharedValues(directory, collector.merge))
         else:
             process: Any = prometheus_client.ProcessCollector
             process(registry=registry)
