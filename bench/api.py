@@ -83,9 +83,16 @@ def run(api: lcm.Product, seconds: float) -> None:
                 f"{middle / baseline:8.1f}"
             )
 
-    report_rate(
-        "GET one instance", lambda: api.call("GET", f"{instances}/{one}")
-    )
+    path = f"{instances}/{one}"
+    report_rate("GET one instance", lambda: api.call("GET", path))
+    unchanged = {"If-None-Match": api.call("GET", path).headers["ETag"]}
+
+    def get_304() -> None:
+        response = api.call("GET", path, headers=unchanged)
+        if response.status != 304:
+            raise SystemExit(f"{path}: status {response.status}, not 304")
+
+    report_rate("GET one instance, 304", get_304)
     have = 1
     for count in (1, 100, 1000):
         for _ in range(count - have):

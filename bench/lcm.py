@@ -84,14 +84,29 @@ class Product:
         self.workload = f"vnf-{uuid.uuid4().hex[:8]}"
         self.instance = ""
 
-    def call(self, method: str, path: str, body: Any = None) -> Any:
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
         url = path if path.startswith("http") else self.api + path
         raw = isinstance(body, bytes)
         data = body if raw else json.dumps(body) if body is not None else None
         kind = "application/zip" if raw else "application/json"
-        headers = {"Version": "2.0.0", "Content-Type": kind, **self._token}
-        response = self.pool.request(method, url, body=data, headers=headers)
-        if response.status >= 300:
+        response = self.pool.request(
+            method,
+            url,
+            body=data,
+            headers={
+                "Version": "2.0.0",
+                "Content-Type": kind,
+                **self._token,
+                **(headers or {}),
+            },
+        )
+        if response.status >= 400:
             raise SystemExit(f"{method} {url}: {response.data.decode()}")
         return response
 

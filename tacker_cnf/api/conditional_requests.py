@@ -4,12 +4,14 @@ Idempotency-Key.
 
 import hashlib
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 import pecan
 
 from tacker_cnf import errors
 from tacker_cnf.api import http
+from tacker_cnf.context import RequestContext
 from tacker_cnf.preconditions import IdempotencyKey, Preconditions
 
 #: RFC 9110 8.8.3; a weak tag never matches
@@ -65,13 +67,28 @@ def _digest(*parts: bytes) -> str:
     return hashlib.sha256(b"\n".join(parts)).hexdigest()
 
 
-def respond(tag: str, resource: Any) -> Any:
-    """Set the ETag header; return the resource, or 304 if the client has that
-    version of it (If-None-Match).
+def respond(
+    resource_id: str,
+    read_tag: Callable[[RequestContext, str], str],
+    read: Callable[[str], tuple[Any, str]],
+) -> Any:
+    """Return a resource with its ETag header, or 304 if the client has that
+    version of it (If-None-Match): then only the entity tag is read.
+
+    :param read_tag: returns the entity tag of a resource
+    :param read: returns the resource and its entity tag
     """
-    pecan.response.headers["ETag"] = f'"{tag}"'
-    header = pecan.request.headers.get("If-None-Match", "")
-    tags = {found for _, found in _TAG.findall(header)}
-    if header.strip() == "*" or tag in tags:
-        return http.empty_response(304)
+    header = pecan.request.headers.get("If-None-Match", "").strip()
+    known = {found for _, found in _TAG.findall(header)}
+    if known or header == "*":
+        tag = read_tag(http.caller(), resource_id)
+        if tag in known or header == "*":
+            _set_tag(tag)
+            return http.empty_response(304)
+    resource, tag = read(resource_id)
+    _set_tag(tag)
     return resource
+
+
+def _set_tag(tag: str) -> None:
+    pecan.response.headers["ETag"] = f'"{tag}"'

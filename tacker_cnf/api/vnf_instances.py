@@ -118,10 +118,13 @@ class VnfInstances:
     )
     def get(self, instance_id: str) -> Any:
         """Read a VNF instance."""
-        instance, tag = self._instances.get(http.caller(), instance_id)
         return conditional_requests.respond(
-            tag, _to_response(instance, http.base_url())
+            instance_id, self._instances.get_tag, self._read
         )
+
+    def _read(self, instance_id: str) -> tuple[VnfInstance, str]:
+        instance, tag = self._instances.get(http.caller(), instance_id)
+        return _to_response(instance, http.base_url()), tag
 
     @http.endpoint(
         202,

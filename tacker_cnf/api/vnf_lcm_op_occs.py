@@ -101,13 +101,20 @@ class VnfLcmOpOccs:
     def get(self, op_occ_id: str) -> Any:
         """Read a lifecycle operation, or wait for its state first."""
         caller, wait = http.caller(), state_wait.from_request()
-        op_occ, tag = self._operations.get(caller, op_occ_id)
-        if wait and op_occ.operation_state in wait.states and http.can_wait():
-            return http.wait(
-                self._state_waits.begin(caller, op_occ_id, wait.states),
-                wait.seconds,
-            )
-        return conditional_requests.respond(tag, _response_builder()(op_occ))
+        if wait and http.can_wait():
+            state = self._operations.get_state(caller, op_occ_id)
+            if state in wait.states:
+                return http.wait(
+                    self._state_waits.begin(caller, op_occ_id, wait.states),
+                    wait.seconds,
+                )
+        return conditional_requests.respond(
+            op_occ_id, self._operations.get_tag, self._read
+        )
+
+    def _read(self, op_occ_id: str) -> tuple[VnfLcmOpOcc, str]:
+        op_occ, tag = self._operations.get(http.caller(), op_occ_id)
+        return _response_builder()(op_occ), tag
 
     @http.endpoint(
         200, rule="vnf_lcm_op_occs:plan", render=plan_text.render_executed

@@ -42,17 +42,24 @@ NOT_BEING_CLEANED: Final = sa.or_(
 )
 
 _OF_ID: Final = Row.id == sa.bindparam("instance_id")
+#: what the entity tag is made of
+_VERSION: Final = (
+    Row.generation,
+    sa.exists()
+    .where(models.VimProvider.vnf_instance_id == Row.id)
+    .label("provides_vims"),
+)
+_TAGGED: Final = sa.select(
+    Row.id, Row.project_id, Row.user_id, *_VERSION
+).where(_OF_ID)
 _STORED: Final = sa.select(
     *(column.label(name) for name, column in COLUMNS.items()),
     Row.user_id,
-    Row.generation,
+    *_VERSION,
     Row.vnf_package_id,
     Row.busy_with,
     Row.leftovers,
     sa.and_(Row.busy_with.is_(None), NOT_BEING_CLEANED).label("is_free"),
-    sa.exists()
-    .where(models.VimProvider.vnf_instance_id == Row.id)
-    .label("provides_vims"),
     sa.exists()
     .where(models.VnfdUse.vnf_instance_id == Row.id)
     .label("uses_next_vnfd"),
@@ -109,14 +116,15 @@ class StoredInstance(NamedTuple):
 
     @property
     def etag(self) -> str:
-        """The entity tag: it differs after each change of the instance or of
-        the VIMs that it provides.
-        """
-        version = str(self.generation)
-        shown = "|".join(f"{vim.vim_id} {vim.name}" for vim in self.vims)
-        if not shown:
-            return version
-        return f"{version}-{hashlib.sha256(shown.encode()).hexdigest()[:16]}"
+        """The entity tag: see ``etag``."""
+        return _tag(self.generation, self.vims)
+
+
+def _tag(generation: int, provided: Sequence[ProvidedVimRecord]) -> str:
+    shown = "|".join(f"{vim.vim_id} {vim.name}" for vim in provided)
+    if not shown:
+        return str(generation)
+    return f"{generation}-{hashlib.sha256(shown.encode()).hexdigest()[:16]}"
 
 
 def _value(row: Any) -> VnfInstance:
@@ -168,11 +176,30 @@ def load(session: orm.Session, instance_id: str) -> StoredInstance:
     :raises NotFound: the instance does not exist
     :raises Forbidden: the policy does not allow the client this instance
     """
-    row = session.execute(_STORED, {"instance_id": instance_id}).one_or_none()
+    return _stored(session, _authorized_row(session, _STORED, instance_id))
+
+
+def etag(session: orm.Session, instance_id: str) -> str:
+    """Return the entity tag of one VNF instance: it differs after each change
+    of the instance or of the VIMs that it provides.
+
+    :raises NotFound: the instance does not exist
+    :raises Forbidden: the policy does not allow the client this instance
+    """
+    row = _authorized_row(session, _TAGGED, instance_id)
+    return _tag(row.generation, _provided(session, row))
+
+
+def _authorized_row(
+    session: orm.Session, statement: sa.Executable, instance_id: str
+) -> Any:
+    row = session.execute(
+        statement, {"instance_id": instance_id}
+    ).one_or_none()
     if row is None:
         raise errors.NotFound(f"There is no VNF instance {instance_id}.")
     scope.authorize(session, scope.owner_of(row))
-    return _stored(session, row)
+    return row
 
 
 def load_free(session: orm.Session, instance_id: str) -> StoredInstance:
@@ -205,8 +232,12 @@ def _stored(session: orm.Session, row: Any) -> StoredInstance:
         is_free=row.is_free,
         leftovers=row.leftovers,
         uses_next_vnfd=row.uses_next_vnfd,
-        vims=vims.list_provided(session, row.id) if row.provides_vims else (),
+        vims=_provided(session, row),
     )
+
+
+def _provided(session: orm.Session, row: Any) -> Sequence[ProvidedVimRecord]:
+    return vims.list_provided(session, row.id) if row.provides_vims else ()
 
 
 def package_ids(
@@ -419,7 +450,7 @@ def check_preconditions(
     :raises PreconditionFailed: the instance has another entity tag
     """
     if preconditions.if_match is not None:
-        preconditions.check(load(session, instance_id).etag)
+        preconditions.check(etag(session, instance_id))
 
 
 def list_instantiated(

@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import (
     Callable,
     Collection,
-    Iterable,
     Iterator,
     Mapping,
     Sequence,
@@ -107,6 +106,7 @@ _FORGOTTEN: Final[Mapping[str, Any]] = {
     "script_changes": None,
     "script_log": None,
     "timeline": None,
+    "timeline_version": Row.timeline_version + 1,
 }
 
 
@@ -289,6 +289,10 @@ _VERSION: Final = (
         (Row.operation_state.in_(states.ACTIVE), conductors.SOME_ALIVE)
     ).label("has_conductor"),
 )
+_OF_ID: Final = Row.id == sa.bindparam("op_occ_id")
+_TAGGED: Final = sa.select(Row.project_id, Row.user_id, *_VERSION).where(
+    _OF_ID
+)
 _SHOWN: Final = (
     sa.select(
         *COLUMNS.values(),
@@ -298,7 +302,7 @@ _SHOWN: Final = (
     .outerjoin(
         models.VnfInstance, models.VnfInstance.id == Row.vnf_instance_id
     )
-    .where(Row.id == sa.bindparam("op_occ_id"))
+    .where(_OF_ID)
 )
 
 
@@ -314,8 +318,9 @@ class StoredOpOcc(NamedTuple):
     is_waiting: bool
 
 
-def _tag(version: Iterable[Any]) -> str:
-    text = "|".join(map(str, version))
+def _tag(row: Sequence[Any]) -> str:
+    """Return the entity tag of a row that ends with the version."""
+    text = "|".join(map(str, row[-len(_VERSION) :]))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -325,13 +330,10 @@ def load_shown(session: orm.Session, op_occ_id: str) -> StoredOpOcc:
     :raises NotFound: the operation does not exist
     :raises Forbidden: the policy does not allow the client this operation
     """
-    row = session.execute(_SHOWN, {"op_occ_id": op_occ_id}).one_or_none()
-    if row is None:
-        raise _not_found(op_occ_id)
-    scope.authorize(session, scope.owner_of(row))
+    row = _authorized_row(session, _SHOWN, op_occ_id)
     return StoredOpOcc(
         op_occ=_value({name: getattr(row, name) for name in COLUMNS}),
-        etag=_tag(row[-len(_VERSION) :]),
+        etag=_tag(row),
         package_id=row.vnf_package_id,
         is_waiting=row.has_conductor is False,
     )
@@ -341,13 +343,31 @@ def etag(session: orm.Session, op_occ_id: str) -> str:
     """Return the entity tag of an operation; it differs after each change.
 
     :raises NotFound: the operation does not exist
+    :raises Forbidden: the policy does not allow the client this operation
     """
-    row = session.execute(
-        sa.select(*_VERSION).where(Row.id == op_occ_id)
-    ).one_or_none()
+    return _tag(_authorized_row(session, _TAGGED, op_occ_id))
+
+
+def get_state(session: orm.Session, op_occ_id: str) -> LcmOperationStateType:
+    """Return the state of an operation.
+
+    :raises NotFound: the operation does not exist
+    :raises Forbidden: the policy does not allow the client this operation
+    """
+    state: LcmOperationStateType = _authorized_row(
+        session, _TAGGED, op_occ_id
+    ).operation_state
+    return state
+
+
+def _authorized_row(
+    session: orm.Session, statement: sa.Executable, op_occ_id: str
+) -> Any:
+    row = session.execute(statement, {"op_occ_id": op_occ_id}).one_or_none()
     if row is None:
         raise _not_found(op_occ_id)
-    return _tag(row)
+    scope.authorize(session, scope.owner_of(row))
+    return row
 
 
 def list_states(

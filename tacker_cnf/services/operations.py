@@ -56,6 +56,7 @@ from tacker_cnf.sol.lcm_request import VnfInfoModificationRequest
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     CancelModeType,
+    LcmOperationStateType,
     LcmOperationType,
     VnfLcmOpOcc,
 )
@@ -463,6 +464,22 @@ class OperationService:
         :raises NotFound: the operation does not exist
         """
         return self._store.read(context, _get, op_occ_id)
+
+    def get_tag(self, context: RequestContext, op_occ_id: str) -> str:
+        """Return the entity tag of an operation.
+
+        :raises NotFound: the operation does not exist
+        """
+        return self._store.read(context, op_occs.etag, op_occ_id)
+
+    def get_state(
+        self, context: RequestContext, op_occ_id: str
+    ) -> LcmOperationStateType:
+        """Return the state of an operation.
+
+        :raises NotFound: the operation does not exist
+        """
+        return self._store.read(context, op_occs.get_state, op_occ_id)
 
     @contextlib.contextmanager
     def find(

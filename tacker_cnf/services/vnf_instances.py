@@ -144,6 +144,13 @@ class VnfInstanceService:
             context, _get, self._vim_connections, instance_id
         )
 
+    def get_tag(self, context: RequestContext, instance_id: str) -> str:
+        """Return the entity tag of an instance.
+
+        :raises NotFound: the instance does not exist
+        """
+        return self._store.read(context, instances.etag, instance_id)
+
     def get_details(
         self, context: RequestContext, instance_id: str
     ) -> tuple[InstanceDetails, str]:

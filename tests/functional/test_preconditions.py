@@ -1,9 +1,13 @@
 """Conditional and idempotent requests: ETag, If-Match, Idempotency-Key."""
 
+import contextlib
 import re
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+import sqlalchemy as sa
 
 from tests.fixtures import waiting
 from tests.fixtures.vnfm import FAKE_VIM, Response
@@ -21,6 +25,25 @@ RENAME = {"vnfInstanceName": "renamed"}
 #: values that are the entity tag of no resource
 STALE = ('"stale"', 'W/"stale"', '"a", "b"')
 MALFORMED = ("5f1c", '"5f1c', '"5f1c" "5f1d"', "*, *", ",", "")
+
+
+@contextlib.contextmanager
+def recorded(engine: sa.Engine, statements: list[str]) -> Iterator[None]:
+    """Record the statements that this thread sends within the block."""
+    statements.clear()
+    thread = threading.get_ident()
+
+    def record(*event: Any) -> None:
+        if threading.get_ident() == thread and not event[2].startswith(
+            "BEGIN"
+        ):
+            statements.append(event[2])
+
+    sa.event.listen(engine, "before_cursor_execute", record)
+    try:
+        yield
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", record)
 
 
 class PreconditionsTest(CheckTest):
@@ -85,7 +108,9 @@ class TestTags(PreconditionsTest):
         self.assertNotEqual(before, self.tag(path))
 
     def test_a_current_etag_gets_304(self) -> None:
-        for path in self.failed_scale():
+        paths = self.failed_scale()
+        of_v1 = [path.replace("/v2/", "/v1/") for path in paths]
+        for path in (*paths, *of_v1):
             tag = self.tag(path)
             for header in (tag, f'"x", {tag}', f"W/{tag}", "*"):
                 response = self.call(
@@ -99,6 +124,24 @@ class TestTags(PreconditionsTest):
                     "GET", path, None, {"If-None-Match": header}
                 )
                 self.assertEqual(200, response.status, header)
+
+    def test_for_304_only_the_version_is_read(self) -> None:
+        statements: list[str] = []
+        engine = self.vnfm.parts.store.engine
+        for path, secret in zip(
+            self.failed_scale(),
+            ("vim_connection_info", "operation_params"),
+            strict=True,
+        ):
+            for header, status in ((self.tag(path), 304), ('"stale"', 200)):
+                with recorded(engine, statements):
+                    response = self.call(
+                        "GET", path, None, {"If-None-Match": header}
+                    )
+                self.assertEqual(status, response.status)
+                reads = [secret in statement for statement in statements]
+                expected = [False] if status == 304 else [False, True]
+                self.assertEqual(expected, reads, str(statements))
 
 
 class TestIfMatch(PreconditionsTest):

@@ -128,8 +128,9 @@ class VnfInstancesV1:
     )
     def get(self, instance_id: str) -> Any:
         """Read a VNF instance."""
-        instance, tag = self._read(instance_id)
-        return conditional_requests.respond(tag, instance)
+        return conditional_requests.respond(
+            instance_id, self._instances.get_tag, self._read
+        )
 
     @http.endpoint(
         202,

@@ -58,8 +58,13 @@ class VnfLcmOpOccsV1:
     )
     def get(self, op_occ_id: str) -> Any:
         """Read a lifecycle operation."""
+        return conditional_requests.respond(
+            op_occ_id, self._operations.get_tag, self._read
+        )
+
+    def _read(self, op_occ_id: str) -> tuple[VnfLcmOpOccV1, str]:
         op_occ, tag = self._operations.get(http.caller(), op_occ_id)
-        return conditional_requests.respond(tag, self._conversion()(op_occ))
+        return self._conversion()(op_occ), tag
 
     @http.endpoint(
         202, rule="vnf_lcm_op_occs:retry", **vnf_lcm_op_occs.RESUMING_TASK

@@ -88,6 +88,15 @@ class TestForgetParameters(OpOccTest):
         )
         self.assertFalse(self.has_plan("out"))
 
+    def test_the_entity_tag_changes(self) -> None:
+        self.add_ended("out", Op.SCALE, type="SCALE_OUT")
+        with self.store.writer() as session:
+            session.get_one(Row, "out").script_log = None
+        before = self.store.read(None, op_occs.etag, "out")
+        self.forget()
+        after = self.store.read(None, op_occs.etag, "out")
+        self.assertNotEqual(before, after)
+
     def test_an_instantiation_keeps_where_its_objects_are(self) -> None:
         self.add_ended("up", Op.INSTANTIATE, flavourId="simple")
         with self.store.writer() as session:

@@ -98,10 +98,12 @@ class ScopeTest(StoreTest):
             packages.get_attributes: "a-package",
             instances.get: "an-instance",
             instances.load: "an-instance",
+            instances.etag: "an-instance",
             op_occs.get: "an-op-occ",
             op_occs.load: "an-op-occ",
             op_occs.load_shown: "an-op-occ",
             op_occs.etag: "an-op-occ",
+            op_occs.get_state: "an-op-occ",
             _of_lifecycle(subscriptions.get): "a-subscription",
             _of_lifecycle(subscriptions.delete): "a-subscription",
         }
@@ -166,7 +168,11 @@ class ScopeTest(StoreTest):
             packages.get: "a-package",
             packages.get_attributes: "a-package",
             instances.get: "an-instance",
+            instances.etag: "an-instance",
             op_occs.get: "an-op-occ",
+            op_occs.load_shown: "an-op-occ",
+            op_occs.etag: "an-op-occ",
+            op_occs.get_state: "an-op-occ",
             _of_lifecycle(subscriptions.get): "a-subscription",
         }
         for function, row_id in read.items():
