@@ -37,6 +37,7 @@ class Attack(testtools.TestCase):
         "max_uploads": 2,
         "header_timeout": 1,
         "body_timeout": 1,
+        "keepalive_timeout": 1,
     }
 
     def start(self, options: dict[str, Any]) -> ApiServer:

@@ -1,6 +1,5 @@
 """Version 1 of the lifecycle API."""
 
-import threading
 from typing import Any
 
 import webob
@@ -9,6 +8,7 @@ from tacker_cnf.drivers.fake import FakeCall
 from tests.fixtures.http_receiver import HttpReceiver
 from tests.fixtures.projects import OWNER, Projects
 from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar, Response, Vnfm
+from tests.functional.test_request_checks import DriverBlock
 
 ROOT = "/vnflcm/v1"
 INSTANCES = f"{ROOT}/vnf_instances"
@@ -412,19 +412,16 @@ class TestOperations(VersionCase):
 
     def test_a_cancel_without_a_version(self) -> None:
         instance_id = self.create_instantiated()
-        is_running = threading.Event()
-
-        def block(call: FakeCall) -> None:
-            is_running.set()
-            call.context.cancel_token.wait(60.0)
-
+        block = DriverBlock()
+        self.addCleanup(block.open)
         self.vnfm.driver.before["replace"] = block
         location = self.task(instance_id, "heal", {}).headers["Location"]
-        self.assertTrue(is_running.wait(60.0))
+        self.assertTrue(block.entered.wait(60.0))
         request = webob.Request.blank(f"{location}/cancel", method="POST")
         request.json = {"cancelMode": "GRACEFUL"}
         response = request.get_response(self.vnfm.app)
         self.assertEqual(202, response.status_int, response.text)
+        block.open()
         op_occ = self.vnfm.wait_operation(location)
         self.assertEqual("FAILED_TEMP", op_occ["operationState"])
 
