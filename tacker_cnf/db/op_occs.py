@@ -70,6 +70,9 @@ COLUMNS: Final = {
     if hasattr(Row, name)
 }
 
+_OF_ID: Final = Row.id == sa.bindparam("op_occ_id")
+_READ: Final = sa.select(*COLUMNS.values()).where(_OF_ID)
+_LOCK_READ: Final = _READ.with_for_update()
 #: the row of a claimed operation, by the parameters of _own()
 _OWN: Final = (
     Row.id == sa.bindparam("own_id"),
@@ -85,7 +88,7 @@ _ADD: Final = sa.insert(Row).values(
     lease_until=epoch() + sa.bindparam("wakeup_timeout", type_=sa.Double)
 )
 _UNCLAIMED: Final = sa.select(Row).where(
-    Row.id == sa.bindparam("op_occ_id"),
+    _OF_ID,
     Row.operation_state.in_(states.ACTIVE),
     sa.or_(Row.owner.is_(None), Row.lease_until < epoch()),
 )
@@ -93,7 +96,7 @@ _IS_UNCLAIMED: Final = _UNCLAIMED.with_only_columns(Row.id)
 _LOCK_UNCLAIMED: Final = _UNCLAIMED.with_for_update(skip_locked=True)
 _CLAIM: Final = (
     sa.update(Row)
-    .where(Row.id == sa.bindparam("op_occ_id"))
+    .where(_OF_ID)
     .values(lease_until=epoch() + sa.bindparam("lease", type_=sa.Double))
 )
 
@@ -236,13 +239,7 @@ def get(
     :raises NotFound: the operation does not exist
     :raises Forbidden: the policy does not allow the client this operation
     """
-    query = sa.select(*COLUMNS.values()).where(Row.id == op_occ_id)
-    row = session.execute(
-        query.with_for_update() if lock else query
-    ).one_or_none()
-    if row is None:
-        raise _not_found(op_occ_id)
-    scope.authorize(session, scope.owner_of(row))
+    row = _authorized_row(session, _LOCK_READ if lock else _READ, op_occ_id)
     return _value({name: getattr(row, name) for name in COLUMNS})
 
 
@@ -289,7 +286,6 @@ _VERSION: Final = (
         (Row.operation_state.in_(states.ACTIVE), conductors.SOME_ALIVE)
     ).label("has_conductor"),
 )
-_OF_ID: Final = Row.id == sa.bindparam("op_occ_id")
 _TAGGED: Final = sa.select(Row.project_id, Row.user_id, *_VERSION).where(
     _OF_ID
 )
