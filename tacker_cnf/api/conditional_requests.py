@@ -11,7 +11,6 @@ import pecan
 
 from tacker_cnf import errors
 from tacker_cnf.api import http
-from tacker_cnf.context import RequestContext
 from tacker_cnf.preconditions import IdempotencyKey, Preconditions
 
 #: RFC 9110 8.8.3; a weak tag never matches
@@ -68,24 +67,22 @@ def _digest(*parts: bytes) -> str:
 
 
 def respond(
-    resource_id: str,
-    read_tag: Callable[[RequestContext, str], str],
-    read: Callable[[str], tuple[Any, str]],
+    read_tag: Callable[[], str], read: Callable[[], tuple[Any, str]]
 ) -> Any:
     """Return a resource with its ETag header, or 304 if the client has that
     version of it (If-None-Match): then only the entity tag is read.
 
-    :param read_tag: returns the entity tag of a resource
     :param read: returns the resource and its entity tag
     """
     header = pecan.request.headers.get("If-None-Match", "").strip()
+    is_any = header == "*"
     known = {found for _, found in _TAG.findall(header)}
-    if known or header == "*":
-        tag = read_tag(http.caller(), resource_id)
-        if tag in known or header == "*":
+    if known or is_any:
+        tag = read_tag()
+        if tag in known or is_any:
             _set_tag(tag)
             return http.empty_response(304)
-    resource, tag = read(resource_id)
+    resource, tag = read()
     _set_tag(tag)
     return resource
 

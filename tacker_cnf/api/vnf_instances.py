@@ -119,7 +119,8 @@ class VnfInstances:
     def get(self, instance_id: str) -> Any:
         """Read a VNF instance."""
         return conditional_requests.respond(
-            instance_id, self._instances.get_tag, self._read
+            lambda: self._instances.get_tag(http.caller(), instance_id),
+            lambda: self._read(instance_id),
         )
 
     def _read(self, instance_id: str) -> tuple[VnfInstance, str]:

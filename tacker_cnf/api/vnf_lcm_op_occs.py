@@ -109,7 +109,8 @@ class VnfLcmOpOccs:
                     wait.seconds,
                 )
         return conditional_requests.respond(
-            op_occ_id, self._operations.get_tag, self._read
+            lambda: self._operations.get_tag(http.caller(), op_occ_id),
+            lambda: self._read(op_occ_id),
         )
 
     def _read(self, op_occ_id: str) -> tuple[VnfLcmOpOcc, str]:

@@ -117,11 +117,11 @@ def _decode(
 
 
 def list_versions(session: orm.Session) -> Mapping[str, int]:
-    """Return the versions of the timelines of the active operations, by their
+    """Return the versions of the progress of the active operations, by their
     ids.
     """
     rows = session.execute(
-        sa.select(Operation.id, Operation.timeline_version).where(
+        sa.select(Operation.id, Operation.progress_version).where(
             Operation.operation_state.in_(states.ACTIVE)
         )
     )

@@ -116,7 +116,7 @@ class StoredInstance(NamedTuple):
 
     @property
     def etag(self) -> str:
-        """The entity tag: see ``etag``."""
+        """The entity tag, as the function of this name returns it."""
         return _tag(self.generation, self.vims)
 
 

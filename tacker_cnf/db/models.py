@@ -408,9 +408,9 @@ class VnfLcmOpOcc(Owned, Base):
     timeline: orm.Mapped[tuple[TimelineStep, ...] | None] = orm.mapped_column(
         SecretJson(tuple[TimelineStep, ...])
     )
-    #: differs after each change of the timeline
-    timeline_version: orm.Mapped[int] = orm.mapped_column(
-        sa.Integer, default=0, server_default="0"
+    #: differs after each change of the timeline, or of the log of scripts
+    progress_version: orm.Mapped[int] = orm.mapped_column(
+        "timeline_version", sa.Integer, default=0, server_default="0"
     )
     #: checkpoint of the driver, saved before it does what cannot be undone
     #: (a list: of an earlier version, ignored)

@@ -83,7 +83,7 @@ _LOCK_ALL: Final = (
     sa.select(*COLUMNS.values(), Row.recorded).where(*_OWN).with_for_update()
 )
 _UPDATE: Final = sa.update(Row).where(*_OWN)
-_RECORD: Final = _UPDATE.values(timeline_version=Row.timeline_version + 1)
+_RECORD: Final = _UPDATE.values(progress_version=Row.progress_version + 1)
 _ADD: Final = sa.insert(Row).values(
     lease_until=epoch() + sa.bindparam("wakeup_timeout", type_=sa.Double)
 )
@@ -109,7 +109,7 @@ _FORGOTTEN: Final[Mapping[str, Any]] = {
     "script_changes": None,
     "script_log": None,
     "timeline": None,
-    "timeline_version": Row.timeline_version + 1,
+    "progress_version": Row.progress_version + 1,
 }
 
 
@@ -276,11 +276,9 @@ _VERSION: Final = (
     Row.state_entered_time,
     Row.step,
     Row.progress,
-    Row.timeline_version,
+    Row.progress_version,
     Row.cancel_mode,
     Row.fence,
-    # the encrypted text differs after each write
-    sa.type_coerce(Row.script_log, sa.Text).label("encrypted_script_log"),
     # the shown progress depends on whether a conductor is alive
     sa.case(
         (Row.operation_state.in_(states.ACTIVE), conductors.SOME_ALIVE)
@@ -767,7 +765,7 @@ def write_script_log(
     :raises LeaseLost: another conductor has claimed the operation
     """
     log = text[-MAX_SCRIPT_LOG_CHARS:]
-    _update_own(session, claimed_op, {"script_log": log})
+    _update_own(session, claimed_op, {"script_log": log}, _RECORD)
 
 
 def _update_own(
@@ -881,7 +879,7 @@ def publish_progress(
             published,
             progress=sa.case(lines, value=Row.id),
             timeline=sa.case(timelines, value=Row.id),
-            timeline_version=Row.timeline_version + 1,
+            progress_version=Row.progress_version + 1,
         )
     return published
 

@@ -38,7 +38,10 @@ class EventLog:
             self._bytes -= len(oldest.text)
 
     def set_progress(self, op_occ_id: str, message: Message) -> None:
-        """Replace the progress of an active operation."""
+        """Replace the progress of an active operation, if it has changed."""
+        _, known = self._progress.get(op_occ_id, (0, None))
+        if message == known:
+            return
         self.newest += 1
         self._progress.pop(op_occ_id, None)
         self._progress[op_occ_id] = self.newest, message

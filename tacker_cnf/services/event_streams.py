@@ -68,7 +68,7 @@ class EventStreams:
         self._is_announced = False
         self._log = EventLog()
         self._position = EventPosition(0, clock)
-        #: active operation -> version of its timeline
+        #: active operation -> version of its progress
         self._versions: Mapping[str, int] = {}
         store.listeners.append(self._announce)
 

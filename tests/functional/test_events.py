@@ -13,6 +13,7 @@ from tacker_cnf.db.models import LifecycleEvent, VnfLcmOpOcc
 from tacker_cnf.db.session import DATABASE_ERRORS
 from tacker_cnf.http_server import application
 from tacker_cnf.services import event_position, event_streams
+from tacker_cnf.sol.timeline import TimelineStep
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tests.factories import NOW, a_stored_instance, an_instance, an_op_occ
 from tests.fixtures import waiting
@@ -199,9 +200,17 @@ class TestStream(EventsCase):
         for version in range(1, 3):
             with self.store.engine.begin() as connection:
                 connection.execute(
-                    sa.update(VnfLcmOpOcc).values(timeline_version=version)
+                    sa.update(VnfLcmOpOcc).values(
+                        progress_version=version,
+                        timeline=(
+                            TimelineStep(
+                                step="INFRA", attempt=version, start_time=NOW
+                            ),
+                        ),
+                    )
                 )
-            client.until(PROGRESS)
+            (step,) = client.until(PROGRESS).data["timeline"]
+            self.assertEqual(version, step["attempt"])
 
     def test_filters(self) -> None:
         self.add_operation()

@@ -1,15 +1,12 @@
 """Conditional and idempotent requests: ETag, If-Match, Idempotency-Key."""
 
-import contextlib
 import re
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import sqlalchemy as sa
-
 from tests.fixtures import waiting
+from tests.fixtures.statements import recorded
 from tests.fixtures.vnfm import FAKE_VIM, Response
 from tests.functional.test_request_checks import (
     INSTANCES,
@@ -25,25 +22,6 @@ RENAME = {"vnfInstanceName": "renamed"}
 #: values that are the entity tag of no resource
 STALE = ('"stale"', 'W/"stale"', '"a", "b"')
 MALFORMED = ("5f1c", '"5f1c', '"5f1c" "5f1d"', "*, *", ",", "")
-
-
-@contextlib.contextmanager
-def recorded(engine: sa.Engine, statements: list[str]) -> Iterator[None]:
-    """Record the statements that this thread sends within the block."""
-    statements.clear()
-    thread = threading.get_ident()
-
-    def record(*event: Any) -> None:
-        if threading.get_ident() == thread and not event[2].startswith(
-            "BEGIN"
-        ):
-            statements.append(event[2])
-
-    sa.event.listen(engine, "before_cursor_execute", record)
-    try:
-        yield
-    finally:
-        sa.event.remove(engine, "before_cursor_execute", record)
 
 
 class PreconditionsTest(CheckTest):
@@ -126,7 +104,6 @@ class TestTags(PreconditionsTest):
                 self.assertEqual(200, response.status, header)
 
     def test_for_304_only_the_version_is_read(self) -> None:
-        statements: list[str] = []
         engine = self.vnfm.parts.store.engine
         for path, secret in zip(
             self.failed_scale(),
@@ -134,7 +111,7 @@ class TestTags(PreconditionsTest):
             strict=True,
         ):
             for header, status in ((self.tag(path), 304), ('"stale"', 200)):
-                with recorded(engine, statements):
+                with recorded(engine) as statements:
                     response = self.call(
                         "GET", path, None, {"If-None-Match": header}
                     )

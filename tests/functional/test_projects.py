@@ -1,14 +1,12 @@
 """The resources of a project do not exist for clients of another."""
 
-import threading
 from typing import Any
-
-import sqlalchemy as sa
 
 from tacker_cnf.api import middleware, policies
 from tests.fixtures import untrusted
 from tests.fixtures.http_receiver import HttpReceiver
 from tests.fixtures.projects import OWNER, UNTRUSTED, Projects
+from tests.fixtures.statements import recorded
 from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar
 
 INSTANCES = "/vnflcm/v2/vnf_instances"
@@ -110,20 +108,12 @@ class TestUntrustedClient(ProjectsCase):
         return [self.vnfm.call("GET", path).json for path in paths]
 
     def test_each_statement_of_a_request_names_the_project(self) -> None:
-        statements: list[str] = []
-        request_thread = threading.get_ident()
-
-        def record(*event: Any) -> None:
-            if threading.get_ident() == request_thread:
-                statements.append(event[2])
-
-        engine = self.vnfm.parts.store.engine
-        sa.event.listen(engine, "before_cursor_execute", record)
         document = self.vnfm.call("GET", "/openapi.json").json
-        for request in untrusted.requests(document, self.owned):
-            self.vnfm.call(
-                request.method, request.path, request.body, request.headers
-            )
+        with recorded(self.vnfm.parts.store.engine) as statements:
+            for request in untrusted.requests(document, self.owned):
+                self.vnfm.call(
+                    request.method, request.path, request.body, request.headers
+                )
         used = [s for s in statements if self.uses_a_resource(s)]
         self.assertTrue(used)
         unlimited = [s for s in used if "project_id = " not in s]

@@ -129,7 +129,8 @@ class VnfInstancesV1:
     def get(self, instance_id: str) -> Any:
         """Read a VNF instance."""
         return conditional_requests.respond(
-            instance_id, self._instances.get_tag, self._read
+            lambda: self._instances.get_tag(http.caller(), instance_id),
+            lambda: self._read(instance_id),
         )
 
     @http.endpoint(

@@ -343,7 +343,7 @@ class TestClaims(OpOccTest):
         self.assertEqual((None,), self.row("progress"))
         self.claims.publish()
         self.assertEqual(("INFRA: 1 of 2",), self.row("progress"))
-        self.assertEqual((1,), self.row("timeline_version"))
+        self.assertEqual((1,), self.row("progress_version"))
         ((step,),) = self.row("timeline")
         self.assertEqual("1 of 2", step.message)
         self.assertIsNone(claim.progress.unpublished())

@@ -108,6 +108,8 @@ class TestChunks(StreamTest):
         self.log.set_progress("1", a_message("1b "))
         self.log.set_progress("1", a_message("1c "))
         self.assertEqual(b"1c ", self.read(stream))
+        self.log.set_progress("1", a_message("1c "))
+        self.waits(stream)
 
     def test_events_that_were_read_before_are_not_repeated(self) -> None:
         stream = self.stream()
