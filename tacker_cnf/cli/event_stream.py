@@ -54,14 +54,16 @@ def follow(
                 yield CONNECTED
                 for event in parse(chunks):
                     last_id = event.id or last_id
-                    yield event
+                    if event.type:
+                        yield event
         except failures.CommandFailed as error:
             backoff.tolerate(error)
         backoff.pause()
 
 
 def parse(chunks: Iterable[bytes]) -> Iterator[Event]:
-    """Parse a text/event-stream (WHATWG HTML, clause 9.2).
+    """Parse a text/event-stream (WHATWG HTML, clause 9.2). An event without
+    a type has only an id to continue with.
 
     :raises InvalidResponse: an event is not JSON, or too long
     """
@@ -70,6 +72,8 @@ def parse(chunks: Iterable[bytes]) -> Iterator[Event]:
         if not line:
             if "data" in fields:
                 yield _event(fields)
+            elif "id" in fields:
+                yield Event("", id=fields["id"])
             fields = {}
             continue
         name, _, value = line.partition(":")

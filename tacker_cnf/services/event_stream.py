@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Final
@@ -57,15 +57,20 @@ class EventStream:
         #: the numbers of the events that are sent first
         self._sent: frozenset[int | None] = frozenset()
 
-    def begin(self, texts: Iterable[bytes], read: Iterable[Message]) -> None:
-        """Set what is sent first.
+    def begin(
+        self, number: int, messages: Sequence[Message], missed: bytes = b""
+    ) -> None:
+        """Set what is sent first, and then the id to continue with, so that
+        a client has one even if no event follows.
 
-        :param read: events that the log may have too
+        :param number: of the last event that the client has read then
+        :param messages: those after its last event; the log may have them too
+        :param missed: that there are others, which are not sent
         """
-        messages = list(read)
-        self._first.extend(texts)
+        self._first.append(missed)
         self._first.extend(m.text for m in messages if self._may_send(m))
-        self._sent = frozenset(message.number for message in messages)
+        self._first.append(f"id: {number}\n\n".encode())
+        self._sent = frozenset(m.number for m in messages if m.number)
 
     def next(self) -> Future[bytes | None]:
         """Return a future with the next chunk; None: the stream has ended."""

@@ -12,6 +12,7 @@ from oslo_log import log
 from tacker_cnf.context import RequestContext
 from tacker_cnf.db import events
 from tacker_cnf.db.session import DATABASE_ERRORS, Session, Store
+from tacker_cnf.lcm import states
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.services import event_messages
@@ -68,6 +69,8 @@ class EventStreams:
         self._is_announced = False
         self._log = EventLog()
         self._position = EventPosition(0, clock)
+        #: the number of an event up to which the log has all
+        self._logged = 0
         #: active operation -> version of its progress
         self._versions: Mapping[str, int] = {}
         store.listeners.append(self._announce)
@@ -87,6 +90,7 @@ class EventStreams:
         with contextlib.ExitStack() as on_close:
             on_close.enter_context(self._slots.take(client.owner.project_id))
             on_close.enter_context(self._reading())
+            number = self._logged
             stream = EventStream(
                 client,
                 wanted,
@@ -95,18 +99,29 @@ class EventStreams:
                 # before the database is read, so that no event is missed
                 self._log.newest,
             )
-            if last_event_id is not None:
-                self._begin(stream, client, last_event_id)
+            if last_event_id is None:
+                stream.begin(number, ())
+            else:
+                self._resume(stream, client, last_event_id, number)
             on_close.callback(self._remove, stream)
             with self._lock:
                 self._streams.add(stream)
             stream.on_close = on_close.pop_all().close
         return stream
 
-    def _begin(
-        self, stream: EventStream, client: RequestContext, last_event_id: int
+    def _resume(
+        self,
+        stream: EventStream,
+        client: RequestContext,
+        last_event_id: int,
+        number: int,
     ) -> None:
-        """Read the events after the last one that the client has read."""
+        """Read the events after the last one that the client has read, and
+        the progress of the operations that have ended since.
+
+        :param number: of an event up to which all can be read
+        """
+        position = EventPosition(last_event_id, self._clock)
         project_id = None if client.all_projects else client.owner.project_id
         with self._store.reader() as session:
             newest = events.newest(session)
@@ -119,12 +134,23 @@ class EventStreams:
                 limit=MAX_BACKLOG + 1,
                 project_id=project_id,
             )
-        if has_missed or len(found) > MAX_BACKLOG:
-            missed = event_messages.of_missed(last_event_id, newest)
-            stream.begin([missed], ())
-            return
-        position = EventPosition(last_event_id, self._clock)
-        stream.begin((), event_messages.of_events(found, position))
+            if has_missed or len(found) > MAX_BACKLOG:
+                missed = event_messages.of_missed(last_event_id, newest)
+                stream.begin(newest, (), missed)
+                return
+            messages = [*event_messages.of_events(found, position)]
+            ids = {
+                message.vnf_lcm_op_occ_id
+                for message in messages
+                if message.vnf_lcm_op_occ_id
+            }
+            stored = events.list_progress(session, ids) if ids else ()
+        messages += [
+            event_messages.of_progress(progress)
+            for progress in stored
+            if progress.progress.operation_state not in states.ACTIVE
+        ]
+        stream.begin(max(number, position.number), messages)
 
     def _remove(self, stream: EventStream) -> None:
         with self._lock:
@@ -151,6 +177,7 @@ class EventStreams:
     def _start(self) -> None:
         newest = self._store.read(None, events.newest)
         self._position = EventPosition(newest, self._clock)
+        self._logged = newest
         self._log, self._versions = EventLog(), {}
         self._has_thread = True
         threading.Thread(
@@ -222,6 +249,7 @@ class EventStreams:
                 if message.vnf_lcm_op_occ_id:
                     op_occ_ids.add(message.vnf_lcm_op_occ_id)
             if len(found) < PAGE_SIZE:
+                self._logged = position.number
                 return op_occ_ids
 
     def _hand_over(self) -> None:

@@ -72,7 +72,16 @@ class Client:
                     json.loads(fields["data"]),
                     fields.get("id"),
                 )
+            else:
+                fields = {}
         return None
+
+    def read_id(self) -> str:
+        """Return the id that is sent first."""
+        while not (line := self.read_line()).startswith("id: "):
+            pass
+        self.line("")
+        return line.removeprefix("id: ")
 
     def until(self, kind: str) -> Event:
         """Return the next event of a type."""
@@ -123,13 +132,18 @@ class EventsCase(ApiCase):
             return number or newest
 
     def add_operation(
-        self, project_id: str = OWNER, state: S = S.PROCESSING
+        self,
+        op_occ_id: str = "an-op-occ",
+        project_id: str = OWNER,
+        state: S = S.PROCESSING,
     ) -> None:
         """Add an operation that no conductor claims."""
         with self.store.writer() as session:
             op_occs.add(
                 session,
-                an_op_occ(operation_state=state, project_id=project_id),
+                an_op_occ(
+                    id=op_occ_id, operation_state=state, project_id=project_id
+                ),
                 a_stored_instance(),
                 {},
                 NOW,
@@ -271,7 +285,7 @@ class TestStream(EventsCase):
         name = f"{application.__name__}.KEEPALIVE_S"
         self.useFixture(fixtures.MonkeyPatch(name, 0.05))
         client = self.client()
-        client.line("")
+        client.read_id()
         client.line(": keep-alive")
 
     def test_an_error_does_not_end_the_streams(self) -> None:
@@ -310,7 +324,9 @@ class TestEnd(EventsCase):
     options: Mapping[str, dict[str, Any]] = {"api": {"event_stream_time": 0.5}}
 
     def test_a_stream_ends_after_some_time(self) -> None:
-        self.assertIsNone(self.client().next())
+        client = self.client()
+        self.assertEqual("0", client.read_id())
+        self.assertIsNone(client.next())
 
     def test_another_server_sends_it_too(self) -> None:
         """It has no STREAM, and uses a thread."""
@@ -345,6 +361,26 @@ class TestResumption(EventsCase):
         for name in ("a", "b"):
             number = self.announce(name)
             self.assertEqual(str(number), client.until(CREATION).id)
+
+    def test_a_stream_without_events_has_an_id_to_continue_with(self) -> None:
+        number = self.announce("a")
+        for headers in ({}, {"Last_Event_ID": str(number)}):
+            client = self.client(f"type={PROGRESS}", **headers)
+            self.assertEqual(str(number), client.read_id())
+
+    def test_the_end_of_an_operation_is_not_missed(self) -> None:
+        self.add_operation()
+        client = self.client(f"type={PROGRESS}")
+        number = client.read_id()
+        client.until(PROGRESS)
+        client.close()
+        self.add_operation("ended", state=S.COMPLETED)
+        resumed = self.client(f"type={PROGRESS}", Last_Event_ID=number)
+        progress = [resumed.until(PROGRESS).data for _ in range(2)]
+        self.assertEqual(
+            [("ended", "COMPLETED"), ("an-op-occ", "PROCESSING")],
+            [(p["vnfLcmOpOccId"], p["operationState"]) for p in progress],
+        )
 
     def test_delivered_events_are_kept(self) -> None:
         self.announce("a")

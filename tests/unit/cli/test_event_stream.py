@@ -12,7 +12,8 @@ from tacker_cnf.cli.failures import InvalidResponse
 STREAMS: Final = {
     "": [],
     ": keep-alive\n\n": [],
-    "event: a\nid: 7\n\n": [],
+    "event: a\n\n": [],
+    "id: 7\n\n": [Event("", id="7")],
     "data: 1\n\n": [Event("message", 1)],
     'event: a\ndata: {"b": 1}\nid: 7\n\n': [Event("a", {"b": 1}, "7")],
     "event:a\ndata:1\n\nevent:b\ndata:2\n\n": [Event("a", 1), Event("b", 2)],

@@ -116,10 +116,10 @@ class TestChunks(StreamTest):
         first, second, third = (
             a_message(str(number), number) for number in (1, 2, 3)
         )
-        stream.begin([b"m"], [first, second])
+        stream.begin(7, [first, second], b"m")
         for message in (second, third):
             self.log.add(message)
-        self.assertEqual(b"m123", self.read(stream))
+        self.assertEqual(b"m12id: 7\n\n3", self.read(stream))
 
 
 class TestSelection(StreamTest):
