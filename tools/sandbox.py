@@ -33,11 +33,13 @@ from tacker_cnf import errors, rpc  # noqa: E402
 from tacker_cnf.cmd import api, compose  # noqa: E402
 from tacker_cnf.cmd.dispatcher_supervisor import DispatcherSupervisor  # noqa: E402
 from tacker_cnf.db import keys, schema, session  # noqa: E402
+from tacker_cnf.http_server.server import Server  # noqa: E402
 from tacker_cnf.scripts import isolation  # noqa: E402
 from tacker_cnf.scripts.isolation import Isolation  # noqa: E402
 from tacker_cnf.scripts.limits import ANY_PACKAGE, RunPolicy  # noqa: E402
 from tools import kubeconfig  # noqa: E402
 
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 GUIDE = """\
 tacker_cnf sandbox
   API         {api}
@@ -250,14 +252,21 @@ def serve(options: argparse.Namespace, state: Path) -> None:
         print(hint.format(state=state), "Stop it with Ctrl-C.", sep="\n")
         sys.stdout.flush()
         try:
-            # SystemExit ends it
-            asyncio.run(server.serve([listener], asyncio.Event()))
+            asyncio.run(_serve(server, listener))
         finally:
+            _leave_at_signals()
             print("Stopping ...", flush=True)
             if conductor:
                 conductor.stop()
             dispatcher.stop()
             shared.store.close()
+
+
+async def _serve(server: Server, listener: socket.socket) -> None:
+    stop = asyncio.Event()
+    for number in STOP_SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await server.serve([listener], stop)
 
 
 def _announce(state: Path, api: str, cluster_config: dict[str, Any]) -> None:
@@ -286,8 +295,7 @@ def _write(path: Path, text: str) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the sandbox."""
     options = _parser().parse_args(argv)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)
+    _leave_at_signals()
     with contextlib.ExitStack() as stack:
         state = options.state or Path(
             stack.enter_context(
@@ -303,6 +311,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"tools/sandbox: {error}", file=sys.stderr)
             return 1
     return 0
+
+
+def _leave_at_signals() -> None:
+    for number in STOP_SIGNALS:
+        signal.signal(number, _leave)
 
 
 def _leave(*_: object) -> NoReturn:

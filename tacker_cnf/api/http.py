@@ -364,6 +364,8 @@ def empty_response(status: int) -> Any:
     response = pecan.response
     response.status = status
     response.body = b""
+    if status == 304:  # it would be that of the resource (RFC 9110 8.6)
+        del response.content_length
     del response.content_type
     return response
 
