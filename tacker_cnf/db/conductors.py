@@ -7,7 +7,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tacker_cnf.db import models
+from tacker_cnf.db import models, scope
 from tacker_cnf.db.session import Store, epoch, transaction
 from tacker_cnf.lcm import states
 
@@ -78,10 +78,11 @@ def list_alive(session: orm.Session) -> tuple[LiveConductor, ...]:
         )
         .scalar_subquery()
     )
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(Row.owner, Row.started, Row.heartbeat, working)
         .where(_IS_ALIVE)
-        .order_by(Row.started)
+        .order_by(Row.started),
     )
     return tuple(
         LiveConductor(

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import models
+from tacker_cnf.db import models, scope
 from tacker_cnf.db.models import DeliveryState
 from tacker_cnf.db.session import epoch
 from tacker_cnf.lcm.announcement import Announcement
@@ -47,11 +47,12 @@ def new_events(
     """List events to fan out: ID, project, announcement; in order for an
     instance.
     """
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(Event.id, Event.project_id, Event.announcement)
         .where(Event.fanned_out.is_(False))
         .order_by(Event.id)
-        .limit(limit)
+        .limit(limit),
     )
     return list(rows.tuples())
 
@@ -92,7 +93,8 @@ def list_pending(
     session: orm.Session, subscription_id: str, after: int, limit: int
 ) -> list[Delivery]:
     """List the waiting deliveries of a subscription, oldest first."""
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(Row.subscription_id, Row.event_id, Event.announcement)
         .join(Event, Event.id == Row.event_id)
         .where(
@@ -101,7 +103,7 @@ def list_pending(
             Row.state == DeliveryState.WAITING,
         )
         .order_by(Row.event_id)
-        .limit(limit)
+        .limit(limit),
     )
     return [Delivery(*row) for row in rows]
 
@@ -221,7 +223,8 @@ def record_failed(
 def list_parked(session: orm.Session) -> list[ParkedDelivery]:
     """List the deliveries that failed for too long."""
     subscription = models.LccnSubscription
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(
             Row.subscription_id,
             Row.event_id,
@@ -233,7 +236,7 @@ def list_parked(session: orm.Session) -> list[ParkedDelivery]:
         .join(Event, Event.id == Row.event_id)
         .join(subscription, subscription.id == Row.subscription_id)
         .where(Row.state == DeliveryState.PARKED)
-        .order_by(Row.subscription_id, Row.event_id)
+        .order_by(Row.subscription_id, Row.event_id),
     )
     return [ParkedDelivery(**row._mapping) for row in rows]  # noqa: SLF001
 

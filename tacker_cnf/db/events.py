@@ -10,7 +10,7 @@ from sqlalchemy import orm
 
 from tacker_cnf import errors
 from tacker_cnf.context import Owner
-from tacker_cnf.db import models
+from tacker_cnf.db import models, scope
 from tacker_cnf.db.session import epoch
 from tacker_cnf.db.types import SecretJson
 from tacker_cnf.lcm import states
@@ -54,8 +54,8 @@ def has_missed(session: orm.Session, after: int, retention: float) -> bool:
     :param after: the number of an event; 0: all events
     :param retention: seconds for which an event is kept
     """
-    oldest, newest_number = session.execute(
-        sa.select(sa.func.min(Event.id), sa.func.max(Event.id))
+    oldest, newest_number = scope.rows(
+        session, sa.select(sa.func.min(Event.id), sa.func.max(Event.id))
     ).one()
     if after in {0, newest_number}:
         return after == 0 and oldest is not None and oldest > 1
@@ -95,7 +95,7 @@ def list_new(
                 Event.project_id == project_id, Event.is_of_package.is_(True)
             )
         )
-    rows = session.execute(query.order_by(Event.id).limit(limit))
+    rows = scope.rows(session, query.order_by(Event.id).limit(limit))
     dialect = session.get_bind().dialect
     return [
         StoredEvent(number, age, owner, _decode(number, text, dialect))
@@ -120,10 +120,11 @@ def list_versions(session: orm.Session) -> Mapping[str, int]:
     """Return the versions of the progress of the active operations, by their
     ids.
     """
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(Operation.id, Operation.progress_version).where(
             Operation.operation_state.in_(states.ACTIVE)
-        )
+        ),
     )
     return dict(rows.tuples().all())
 
@@ -132,7 +133,8 @@ def list_progress(
     session: orm.Session, op_occ_ids: Collection[str]
 ) -> Sequence[StoredProgress]:
     """Return the progress of operations; one may have been deleted."""
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(
             Operation.project_id,
             Operation.user_id,
@@ -141,7 +143,7 @@ def list_progress(
             Operation.operation,
             Operation.operation_state,
             Operation.timeline,
-        ).where(Operation.id.in_(op_occ_ids))
+        ).where(Operation.id.in_(op_occ_ids)),
     )
     return [
         StoredProgress(

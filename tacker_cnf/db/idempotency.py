@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import models
+from tacker_cnf.db import models, scope
 from tacker_cnf.db.session import DuplicateEntry, epoch
 from tacker_cnf.preconditions import IdempotencyKey, Preconditions
 
@@ -43,8 +43,8 @@ def find(session: orm.Session, key: IdempotencyKey) -> str | None:
 
     :raises IdempotencyKeyReused: the earlier request was a different one
     """
-    found = session.execute(
-        sa.select(Row.fingerprint, Row.made).where(Row.id == key.id)
+    found = scope.rows(
+        session, sa.select(Row.fingerprint, Row.made).where(Row.id == key.id)
     ).one_or_none()
     if found is None:
         return None

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import instances, models
+from tacker_cnf.db import instances, models, scope
 from tacker_cnf.db.session import epoch
 from tacker_cnf.lcm import grant_overrides
 from tacker_cnf.lcm.operations.registry import OPERATIONS
@@ -192,10 +192,11 @@ def get(session: orm.Session, instance_id: str) -> Sequence[str] | None:
 
 def list_marked(session: orm.Session) -> Mapping[str, Sequence[str]]:
     """Return the marked instances: ID -> names of known leftovers."""
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(Row.id, Row.leftovers)
         .where(Row.leftovers.is_not(None))
-        .order_by(Row.created_at)
+        .order_by(Row.created_at),
     )
     return dict(rows.tuples().all())  # type: ignore[arg-type]
 
@@ -296,10 +297,11 @@ def unmark(session: orm.Session, instance_id: str) -> bool:
 
 def _release_vims(session: orm.Session, instance_id: str) -> None:
     """Release the VIMs on which a free instance had leftovers."""
-    row = session.execute(
+    row = scope.rows(
+        session,
         sa.select(Row.vim_connection_info, Row.busy_with).where(
             Row.id == instance_id
-        )
+        ),
     ).one()
     if row.busy_with is None:
         instances.release_vims(session, instance_id, row.vim_connection_info)

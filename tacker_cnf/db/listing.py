@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tacker_cnf.db import scope
 from tacker_cnf.db.filtering import Column, Condition, condition
 from tacker_cnf.db.types import SolJson
 from tacker_cnf.list_query import ListQuery, Position
@@ -55,7 +56,7 @@ def rows(
             if after
             else statement
         )
-        found = session.execute(page).all()
+        found = scope.rows(session, page).all()
         for timestamp, row_id, *values in found:
             after = Position(timestamp, row_id)
             items = zip(names, values, strict=True)

@@ -249,14 +249,15 @@ def list_instantiation_params(
     """Return the additionalParams of the requests that instantiated VNF
     instances, by the instances; an operation may have been deleted.
     """
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(Row.vnf_instance_id, Row.operation_params)
         .where(
             Row.vnf_instance_id.in_(instance_ids),
             Row.operation == LcmOperationType.INSTANTIATE,
             Row.operation_state == LcmOperationStateType.COMPLETED,
         )
-        .order_by(Row.start_time)
+        .order_by(Row.start_time),
     )
     return {
         row.vnf_instance_id: row.operation_params.get("additionalParams", {})
@@ -355,9 +356,13 @@ def get_state(session: orm.Session, op_occ_id: str) -> LcmOperationStateType:
 
 
 def _authorized_row(
-    session: orm.Session, statement: sa.Executable, op_occ_id: str
+    session: orm.Session,
+    statement: sa.Select[*tuple[Any, ...]],
+    op_occ_id: str,
 ) -> Any:
-    row = session.execute(statement, {"op_occ_id": op_occ_id}).one_or_none()
+    row = scope.rows(
+        session, statement, {"op_occ_id": op_occ_id}
+    ).one_or_none()
     if row is None:
         raise _not_found(op_occ_id)
     scope.authorize(session, scope.owner_of(row))
@@ -368,8 +373,9 @@ def list_states(
     session: orm.Session, op_occ_ids: Collection[str]
 ) -> Mapping[str, LcmOperationStateType]:
     """Return the states of operations; one may have been deleted."""
-    rows = session.execute(
-        sa.select(Row.id, Row.operation_state).where(Row.id.in_(op_occ_ids))
+    rows = scope.rows(
+        session,
+        sa.select(Row.id, Row.operation_state).where(Row.id.in_(op_occ_ids)),
     )
     return {row.id: row.operation_state for row in rows}
 
@@ -580,7 +586,7 @@ def _lock_own(
 
     :raises LeaseLost: another conductor has claimed the operation
     """
-    row = session.execute(statement, _own(claimed_op)).one_or_none()
+    row = scope.rows(session, statement, _own(claimed_op)).one_or_none()
     if row is None:
         raise errors.LeaseLost
     return row
@@ -749,8 +755,8 @@ def get_script_log(session: orm.Session, claimed_op: ClaimedOperation) -> str:
 
     :raises LeaseLost: another conductor has claimed the operation
     """
-    row = session.execute(
-        sa.select(Row.script_log).where(*_OWN), _own(claimed_op)
+    row = scope.rows(
+        session, sa.select(Row.script_log).where(*_OWN), _own(claimed_op)
     ).first()
     if row is None:
         raise errors.LeaseLost
@@ -837,10 +843,11 @@ def heartbeat(
     :param lease: seconds
     """
     owned = (Row.owner == owner, Row.id.in_(op_occ_ids))
-    found = session.execute(
+    found = scope.rows(
+        session,
         sa.select(Row.id, Row.cancel_mode)
         .where(*owned)
-        .with_for_update(skip_locked=True)
+        .with_for_update(skip_locked=True),
     )
     renewed = dict(found.tuples().all())
     _update(session, renewed, lease_until=epoch() + lease)
@@ -930,8 +937,9 @@ def lock_waiting(session: orm.Session, op_occ_id: str) -> WaitingOperation:
 
     :raises NotFound: the operation does not exist
     """
-    row = session.execute(
-        sa.select(*_WAITING).where(Row.id == op_occ_id).with_for_update()
+    row = scope.rows(
+        session,
+        sa.select(*_WAITING).where(Row.id == op_occ_id).with_for_update(),
     ).one_or_none()
     if row is None:
         raise _not_found(op_occ_id)
@@ -942,13 +950,14 @@ def list_unclaimed(session: orm.Session) -> Sequence[WaitingOperation]:
     """Find the operations that wait and that no living conductor has: all
     of them, so that their groups can take turns.
     """
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(*_WAITING)
         .where(
             Row.operation_state.in_(states.ACTIVE),
             Row.lease_until < epoch(),
         )
-        .order_by(Row.start_time)
+        .order_by(Row.start_time),
     )
     return [_waiting(*row) for row in rows]
 

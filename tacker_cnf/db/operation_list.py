@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tacker_cnf.db import models
+from tacker_cnf.db import models, scope
 from tacker_cnf.db.session import epoch
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_lcm_op_occ import (
@@ -63,4 +63,4 @@ def find(
     )
     if project_id is not None:
         query = query.where(Row.project_id == project_id)
-    return [ListedOperation(*row) for row in session.execute(query)]
+    return [ListedOperation(*row) for row in scope.rows(session, query)]

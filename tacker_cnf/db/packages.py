@@ -126,10 +126,11 @@ def get_attributes(session: orm.Session, package_id: str) -> dict[str, Any]:
     :raises NotFound: the package does not exist
     :raises Forbidden: the policy does not allow the client this package
     """
-    row = session.execute(
+    row = scope.rows(
+        session,
         sa.select(
             *(c.label(name) for name, c in COLUMNS.items()), Row.user_id
-        ).where(Row.id == package_id)
+        ).where(Row.id == package_id),
     ).one_or_none()
     if row is None:
         raise _not_found(package_id)
@@ -152,8 +153,8 @@ def find_of_vnfd(
     """Return the package of a VNFD that a project may use; None: no such
     package has the VNFD.
     """
-    row = session.execute(
-        _OF_VNFD, {"vnfd_id": vnfd_id, "project_id": project_id}
+    row = scope.rows(
+        session, _OF_VNFD, {"vnfd_id": vnfd_id, "project_id": project_id}
     ).one_or_none()
     return OnboardedPackage(*row) if row else None  # type: ignore[arg-type]
 
@@ -364,10 +365,11 @@ def begin_upload(
 
 def list_uploads(session: orm.Session) -> Sequence[tuple[str, str]]:
     """List the packages to fetch, and their projects."""
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(Row.id, Row.project_id)
         .where(Row.onboarding_state.in_(_UPLOAD_STATES))
-        .order_by(Row.created_at)
+        .order_by(Row.created_at),
     )
     return rows.tuples().all()
 
@@ -463,10 +465,11 @@ def list_unmeasured(session: orm.Session) -> Sequence[str]:
 
 def list_content(session: orm.Session) -> Sequence[tuple[str, str]]:
     """List the packages that have content: ID, and that of the content."""
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(Row.id, Row.content_id)
         .where(Row.content_id.is_not(None))
-        .order_by(Row.created_at)
+        .order_by(Row.created_at),
     )
     return rows.tuples().all()  # type: ignore[return-value]
 

@@ -129,8 +129,8 @@ def _read(
     session: orm.Session, project_id: str, *, lock: bool
 ) -> Limits | None:
     """Return the quotas that were set for a project; None: it has no row."""
-    row = session.execute(
-        _LOCK if lock else _READ, {"project_id": project_id}
+    row = scope.rows(
+        session, _LOCK if lock else _READ, {"project_id": project_id}
     ).one_or_none()
     if row is None:
         return None

@@ -10,6 +10,7 @@ from cryptography.fernet import InvalidToken, MultiFernet
 from sqlalchemy import orm
 
 from tacker_cnf import errors
+from tacker_cnf.db import scope
 from tacker_cnf.db.models import Base
 from tacker_cnf.db.session import Store
 from tacker_cnf.db.types import LONG_TEXT, SecretJson
@@ -99,7 +100,7 @@ def _read(
     )
     if after:
         statement = statement.where(sa.tuple_(*primary_key) > tuple(after))
-    return session.execute(statement).all()
+    return scope.rows(session, statement).all()
 
 
 def _write(

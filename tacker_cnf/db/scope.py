@@ -2,13 +2,15 @@
 
 import weakref
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVarTuple, cast
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf.context import Owner, RequestContext
 from tacker_cnf.db import models
+
+Ts = TypeVarTuple("Ts")
 
 #: keys of session.info: the context of the request that it serves, or None
 CONTEXT: Final = "context"
@@ -52,15 +54,40 @@ def limit_to_client(
                 **execution.local_execution_options,
             }
         )
-    statement: Any = execution.statement
+    execution.statement, execution.parameters = _limited(
+        execution.statement,
+        cast("Mapping[str, Any] | None", execution.parameters),
+        context,
+    )
+
+
+def rows(
+    session: orm.Session,
+    statement: sa.Select[*Ts],
+    parameters: Mapping[str, Any] | None = None,
+) -> sa.CursorResult[*Ts]:
+    """Select columns of the rows that the client may use.
+
+    The session would prepare for objects, at a third of the time of a short
+    statement; its other methods return objects, or single values.
+    """
+    context = session.info.get(CONTEXT)
+    if context is not None and not context.all_projects:
+        statement, parameters = _limited(statement, parameters, context)
+    session.flush()
+    return session.connection().execute(statement, parameters)
+
+
+def _limited(
+    statement: Any,
+    parameters: Mapping[str, Any] | None,
+    context: RequestContext,
+) -> tuple[Any, Mapping[str, Any]]:
     limited = _LIMITED.get(statement)
     if limited is None:
         limited = _LIMITED[statement] = statement.options(_CRITERIA)
-    execution.statement = limited
-    execution.parameters = {
-        **cast("Mapping[str, Any]", execution.parameters or {}),
-        _CLIENT.key: context.owner.project_id,
-    }
+    client = {_CLIENT.key: context.owner.project_id}
+    return limited, {**(parameters or {}), **client}
 
 
 def visible_to(table: Any, project_id: Any) -> sa.ColumnElement[bool]:

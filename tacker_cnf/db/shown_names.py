@@ -63,8 +63,9 @@ def _read(
     deleted ones those that the service and the operator define.
     """
     row = models.VnfInstance
-    found = session.execute(
-        sa.select(row.id, row.vnf_package_id).where(row.id.in_(instance_ids))
+    found = scope.rows(
+        session,
+        sa.select(row.id, row.vnf_package_id).where(row.id.in_(instance_ids)),
     )
     names = dict.fromkeys(instance_ids, of_package(session, None))
     for instance_id, package_id in found.all():

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tacker_cnf.db import models
+from tacker_cnf.db import models, scope
 from tacker_cnf.db.models import DeliveryState
 from tacker_cnf.db.session import epoch
 from tacker_cnf.lcm import states
@@ -40,10 +40,11 @@ def count_operations(
 ) -> Mapping[LcmOperationStateType, int]:
     """Count the operations that are running, waiting or FAILED_TEMP."""
     open_states = frozenset(LcmOperationStateType) - states.FINAL
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(Operation.operation_state, sa.func.count())
         .where(Operation.operation_state.in_(open_states))
-        .group_by(Operation.operation_state)
+        .group_by(Operation.operation_state),
     )
     return dict.fromkeys(open_states, 0) | dict(rows.tuples().all())
 
@@ -62,17 +63,19 @@ def get_oldest_waiting(session: orm.Session) -> datetime.datetime | None:
 
 def read_outbox(session: orm.Session) -> Outbox:
     """Count what is to be delivered."""
-    events, first_event = session.execute(
+    events, first_event = scope.rows(
+        session,
         sa.select(sa.func.count(), sa.func.min(Event.id)).where(
             Event.fanned_out.is_(False)
-        )
+        ),
     ).one()
     deliveries = {
         state: (count, first)
-        for state, count, first in session.execute(
+        for state, count, first in scope.rows(
+            session,
             sa.select(
                 Delivery.state, sa.func.count(), sa.func.min(Delivery.event_id)
-            ).group_by(Delivery.state)
+            ).group_by(Delivery.state),
         )
     }
     waiting, first_waiting = deliveries.get(DeliveryState.WAITING, (0, None))
@@ -88,5 +91,5 @@ def read_outbox(session: orm.Session) -> Outbox:
 def list_vims(session: orm.Session) -> Sequence[tuple[str, str, str]]:
     """List the ID, name and type of each registered VIM."""
     table = models.Vim
-    rows = session.execute(sa.select(table.id, table.name, table.type))
+    rows = scope.rows(session, sa.select(table.id, table.name, table.type))
     return rows.tuples().all()

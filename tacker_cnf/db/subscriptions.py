@@ -127,10 +127,11 @@ def get(
     :raises NotFound: the subscription does not exist
     :raises Forbidden: the policy does not allow the client this subscription
     """
-    row = session.execute(
+    row = scope.rows(
+        session,
         sa.select(
             *(c.label(name) for name, c in kind.columns.items()), Row.user_id
-        ).where(Row.id == subscription_id, kind.condition)
+        ).where(Row.id == subscription_id, kind.condition),
     ).one_or_none()
     if row is None:
         raise errors.NotFound(f"There is no subscription {subscription_id}.")
@@ -180,7 +181,8 @@ class Interest(NamedTuple):
 
 def list_interests(session: orm.Session) -> Sequence[Interest]:
     """List the events that each subscription matches."""
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(
             Row.id,
             Row.project_id,
@@ -188,7 +190,7 @@ def list_interests(session: orm.Session) -> Sequence[Interest]:
             Row.api,
             Row.filter,
             Row.package_filter,
-        )
+        ),
     )
     return [
         Interest(

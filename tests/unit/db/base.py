@@ -7,7 +7,6 @@ import fixtures
 import sqlalchemy as sa
 import testtools
 from oslo_db import exception as db_errors
-from sqlalchemy import orm
 
 from tacker_cnf.db import keys, schema
 from tacker_cnf.db.session import Store
@@ -43,28 +42,32 @@ class StoreTest(testtools.TestCase):
         """
         left = [times]
 
-        @sa.event.listens_for(orm.Session, "do_orm_execute")
-        def skip(state: orm.ORMExecuteState) -> None:
-            statement: Any = state.statement
-            options = statement._for_update_arg if state.is_select else None
+        def skip(
+            _: sa.Connection, statement: Any, *parameters: Any
+        ) -> tuple[Any, ...]:
+            options = _locks_of(statement)
             if left[0] and options is not None and options.skip_locked:
                 left[0] -= 1
-                state.statement = statement.where(sa.false())
+                statement = statement.where(sa.false())
+            return statement, *parameters[:2]
 
-        self.addCleanup(sa.event.remove, orm.Session, "do_orm_execute", skip)
+        self._listen(skip, retval=True)
 
     def record_locks(self) -> list[bool]:
         """Record for each query from now on whether it locks its rows."""
         locks: list[bool] = []
 
-        @sa.event.listens_for(orm.Session, "do_orm_execute")
-        def record(state: orm.ORMExecuteState) -> None:
-            if state.is_select:
-                statement: Any = state.statement
-                locks.append(statement._for_update_arg is not None)
+        def record(_: sa.Connection, statement: Any, *__: Any) -> None:
+            if isinstance(statement, sa.Select):
+                locks.append(_locks_of(statement) is not None)
 
-        self.addCleanup(sa.event.remove, orm.Session, "do_orm_execute", record)
+        self._listen(record)
         return locks
+
+    def _listen(self, listener: Any, *, retval: bool = False) -> None:
+        target = self.store.engine, "before_execute", listener
+        sa.event.listen(*target, retval=retval)
+        self.addCleanup(sa.event.remove, *target)
 
     def let_next_transaction_fail(self) -> None:
         """Make the next transaction fail with a deadlock."""
@@ -72,3 +75,10 @@ class StoreTest(testtools.TestCase):
         @sa.event.listens_for(self.store.engine, "begin", once=True)
         def fail(_: sa.Connection) -> None:
             raise db_errors.DBDeadlock
+
+
+def _locks_of(statement: Any) -> Any:
+    """Return how a statement locks the rows that it reads; None: it locks
+    none.
+    """
+    return getattr(statement, "_for_update_arg", None)

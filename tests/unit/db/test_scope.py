@@ -78,12 +78,16 @@ class ScopeTest(StoreTest):
 
     def visible(self, client: context.RequestContext | None) -> list[str]:
         """Return the tables of which a client sees the row."""
+        seen = []
         with self.store.reader(client) as session:
-            return [
-                table.__tablename__
-                for table in TABLES
-                if session.scalars(sa.select(table.id)).all()
-            ]
+            for table in TABLES:
+                ids = session.scalars(sa.select(table.id)).all()
+                columns = sa.select(table.id, table.project_id)
+                found = scope.rows(session, columns).all()
+                self.assertEqual(ids, [row.id for row in found])
+                if ids:
+                    seen.append(table.__tablename__)
+        return seen
 
     def test_a_client_uses_the_rows_of_its_project(self) -> None:
         own = context.of_project("a-project")
