@@ -1,7 +1,6 @@
 """VNF instances: rows, returned as SOL003 VnfInstance."""
 
 import datetime
-import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -42,20 +41,13 @@ NOT_BEING_CLEANED: Final = sa.or_(
 )
 
 _OF_ID: Final = Row.id == sa.bindparam("instance_id")
-#: what the entity tag is made of
-_VERSION: Final = (
-    Row.generation,
-    sa.exists()
-    .where(models.VimProvider.vnf_instance_id == Row.id)
-    .label("provides_vims"),
+_TAGGED: Final = sa.select(Row.project_id, Row.user_id, Row.generation).where(
+    _OF_ID
 )
-_TAGGED: Final = sa.select(
-    Row.id, Row.project_id, Row.user_id, *_VERSION
-).where(_OF_ID)
 _STORED: Final = sa.select(
     *(column.label(name) for name, column in COLUMNS.items()),
     Row.user_id,
-    *_VERSION,
+    Row.generation,
     Row.vnf_package_id,
     Row.busy_with,
     Row.leftovers,
@@ -63,6 +55,9 @@ _STORED: Final = sa.select(
     sa.exists()
     .where(models.VnfdUse.vnf_instance_id == Row.id)
     .label("uses_next_vnfd"),
+    sa.exists()
+    .where(models.VimProvider.vnf_instance_id == Row.id)
+    .label("provides_vims"),
 ).where(_OF_ID)
 _CHANGE: Final = (
     sa.update(Row).where(_OF_ID).values(generation=Row.generation + 1)
@@ -93,7 +88,7 @@ class StoredInstance(NamedTuple):
     """A VNF instance as the database has it."""
 
     instance: VnfInstance
-    #: number of its changes
+    #: number of its changes, and of those of the VIMs that it provides
     generation: int
     #: the package of its VNFD
     package_id: str
@@ -117,14 +112,7 @@ class StoredInstance(NamedTuple):
     @property
     def etag(self) -> str:
         """The entity tag, as the function of this name returns it."""
-        return _tag(self.generation, self.vims)
-
-
-def _tag(generation: int, provided: Sequence[ProvidedVimRecord]) -> str:
-    shown = "|".join(f"{vim.vim_id} {vim.name}" for vim in provided)
-    if not shown:
-        return str(generation)
-    return f"{generation}-{hashlib.sha256(shown.encode()).hexdigest()[:16]}"
+        return str(self.generation)
 
 
 def _value(row: Any) -> VnfInstance:
@@ -186,15 +174,16 @@ def etag(session: orm.Session, instance_id: str) -> str:
     :raises NotFound: the instance does not exist
     :raises Forbidden: the policy does not allow the client this instance
     """
-    row = _authorized_row(session, _TAGGED, instance_id)
-    return _tag(row.generation, _provided(session, row))
+    return str(_authorized_row(session, _TAGGED, instance_id).generation)
 
 
 def _authorized_row(
-    session: orm.Session, statement: sa.Executable, instance_id: str
+    session: orm.Session,
+    statement: sa.Select[*tuple[Any, ...]],
+    instance_id: str,
 ) -> Any:
-    row = session.execute(
-        statement, {"instance_id": instance_id}
+    row = scope.rows(
+        session, statement, {"instance_id": instance_id}
     ).one_or_none()
     if row is None:
         raise errors.NotFound(f"There is no VNF instance {instance_id}.")
@@ -217,7 +206,9 @@ def find_reserved(
     session: orm.Session, instance_id: str, op_occ_id: str
 ) -> StoredInstance | None:
     """Return the instance that an operation has; None: it has none."""
-    row = session.execute(_STORED, {"instance_id": instance_id}).one_or_none()
+    row = scope.rows(
+        session, _STORED, {"instance_id": instance_id}
+    ).one_or_none()
     if row is None or row.busy_with != op_occ_id:
         return None
     return _stored(session, row)
@@ -232,20 +223,17 @@ def _stored(session: orm.Session, row: Any) -> StoredInstance:
         is_free=row.is_free,
         leftovers=row.leftovers,
         uses_next_vnfd=row.uses_next_vnfd,
-        vims=_provided(session, row),
+        vims=vims.list_provided(session, row.id) if row.provides_vims else (),
     )
-
-
-def _provided(session: orm.Session, row: Any) -> Sequence[ProvidedVimRecord]:
-    return vims.list_provided(session, row.id) if row.provides_vims else ()
 
 
 def package_ids(
     session: orm.Session, instance_ids: Collection[str]
 ) -> Mapping[str, str]:
     """Return the packages of the VNFDs of instances, by the instances."""
-    rows = session.execute(
-        sa.select(Row.id, Row.vnf_package_id).where(Row.id.in_(instance_ids))
+    rows = scope.rows(
+        session,
+        sa.select(Row.id, Row.vnf_package_id).where(Row.id.in_(instance_ids)),
     )
     return {row.id: row.vnf_package_id for row in rows}
 
@@ -266,13 +254,14 @@ def check_not_busy(session: orm.Session, instance_id: str) -> None:
     :raises OperationInProgress: an operation or a conductor has it
     """
     op_occ = models.VnfLcmOpOcc
-    holder = session.execute(
+    holder = scope.rows(
+        session,
         sa.select(Row.busy_with, op_occ.operation, op_occ.operation_state)
         .outerjoin(op_occ, Row.busy_with == op_occ.id)
         .where(
             Row.id == instance_id,
             sa.or_(Row.busy_with.is_not(None), ~NOT_BEING_CLEANED),
-        )
+        ),
     ).one_or_none()
     if holder is None:
         return
@@ -457,14 +446,15 @@ def list_instantiated(
     session: orm.Session, after: str, batch: int
 ) -> Sequence[tuple[str, int]]:
     """List instantiated instances by ID, with their generations."""
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(Row.id, Row.generation)
         .where(
             Row.id > after,
             Row.instantiation_state == InstantiationState.INSTANTIATED,
         )
         .order_by(Row.id)
-        .limit(batch)
+        .limit(batch),
     )
     return [(row.id, row.generation) for row in rows]
 
@@ -519,7 +509,8 @@ def list_vim_connections(
     session: orm.Session, instance_ids: Collection[str]
 ) -> Iterator[VimsOfInstance]:
     """List the VIMs of instances; skip those that are not instantiated."""
-    rows = session.execute(
+    rows = scope.rows(
+        session,
         sa.select(
             Row.id,
             Row.generation,
@@ -530,7 +521,7 @@ def list_vim_connections(
             Row.id.in_(instance_ids),
             Row.vim_connection_info.is_not(None),
             Row.instantiated_vnf_info.is_not(None),
-        )
+        ),
     )
     for instance_id, generation, connections, tenancy in rows:
         tenant = tenancy.metadata.get("tenant")

@@ -23,6 +23,17 @@ Row = models.Vim
 Provider = models.VimProvider
 _BY_ID: Final = sa.select(Row).where(Row.id == sa.bindparam("vim_id"))
 _USABLE: Final = _BY_ID.where(scope.usable_by(Row, sa.bindparam("project_id")))
+_COUNT_CHANGE: Final = (
+    sa.update(models.VnfInstance)
+    .where(
+        models.VnfInstance.id.in_(
+            sa.select(Provider.vnf_instance_id).where(
+                Provider.vim_id == sa.bindparam("vim_id")
+            )
+        )
+    )
+    .values(generation=models.VnfInstance.generation + 1)
+)
 #: columns that are updated when a VNF provides a VIM again
 UPDATED_FIELDS: Final = ("auth_url", "auth_cred", "extra")
 
@@ -115,11 +126,20 @@ def get_user_instance_id(session: orm.Session, vim_id: str) -> str | None:
 
 
 def delete(session: orm.Session, vim: Row) -> None:
-    """Delete a VIM.
+    """Delete a VIM, also for the VNF instance that provides it.
 
     :raises ReferenceError: a VNF instance uses it (at flush)
     """
+    count_change(session, vim.id)
     session.delete(vim)
+
+
+def count_change(session: orm.Session, vim_id: str) -> None:
+    """Count a change of the VNF instance that provides a VIM, since it shows
+    the ID and the name of the VIM: its entity tag changes.
+    """
+    session.flush()
+    session.connection().execute(_COUNT_CHANGE, {"vim_id": vim_id})
 
 
 def record_use(
@@ -141,10 +161,11 @@ def record_use(
     recorded = sa.exists().where(
         use.vnf_instance_id == instance_id, use.vim_id == Row.id
     )
-    usable = session.execute(
+    usable = scope.rows(
+        session,
         sa.select(Row.id, recorded.label("is_recorded")).where(
             Row.id.in_(vim_ids), scope.usable_by(Row, project_id)
-        )
+        ),
     ).all()
     session.add_all(
         use(vnf_instance_id=instance_id, vim_id=vim_id)
@@ -166,7 +187,7 @@ def list_provided(
     )
     if instance_id is not None:
         query = query.where(Provider.vnf_instance_id == instance_id)
-    return [ProvidedVimRecord(*row) for row in session.execute(query)]
+    return [ProvidedVimRecord(*row) for row in scope.rows(session, query)]
 
 
 def update_provided(
@@ -187,10 +208,11 @@ def update_provided(
         return
     instance = models.VnfInstance
     owner = scope.owner_of(
-        session.execute(
+        scope.rows(
+            session,
             sa.select(instance.project_id, instance.user_id).where(
                 instance.id == instance_id
-            )
+            ),
         ).one()
     )
     for name in sorted(changes):
@@ -279,7 +301,7 @@ def _register(
         reason = "another VIM of this name was registered just now"
         raise _name_conflict(instance_id, name, reason) from None
     session.add(Provider(vim_id=vim_id, vnf_instance_id=instance_id))
-    session.flush()
+    count_change(session, vim_id)
 
 
 def _update_connection(
@@ -316,7 +338,7 @@ def _delete_unless_used(session: orm.Session, vim: Row) -> bool:
         .with_for_update(read=True)
     )
     if user_id is None:
-        session.delete(vim)
+        delete(session, vim)
         session.flush()
         return True
     LOG.warning(

@@ -262,6 +262,8 @@ def _change(
     if requested.is_default:
         vims.demote_default(session, vim.project_id)
     _apply(vim, requested)
+    if requested.name is not None:
+        vims.count_change(session, vim_id)
     if requested.shares:
         sharing.share(
             session,

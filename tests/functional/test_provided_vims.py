@@ -175,6 +175,22 @@ class TestLifecycle(ProvidedCase):
         response = self.vnfm.call("DELETE", path, None, match)
         self.assertEqual(204, response.status, str(response.content))
 
+    def test_the_etag_changes_with_the_name_of_a_provided_vim(self) -> None:
+        instance_id = self.create_providing()
+        (vim,) = self.vims().values()
+        path = f"{INSTANCES}/{instance_id}"
+        known = {"If-None-Match": self.tag(instance_id)}
+        for change, status in (
+            ({"description": "of the site"}, 304),
+            ({"name": "renamed"}, 200),
+        ):
+            vim_path = f"{VIMS}/{vim['id']}"
+            response = self.vnfm.call("PUT", vim_path, {"vim": change})
+            self.assertEqual(200, response.status, str(response.content))
+            response = self.vnfm.call("GET", path, None, known)
+            self.assertEqual(status, response.status, str(change))
+        self.assertIn("renamed", response.json["vimConnectionInfo"])
+
     def test_a_script_withdraws_a_vim(self) -> None:
         instance_id = self.create_providing()
         self.set_action(
