@@ -10,6 +10,14 @@ OPTIONS = (
     cfg.IntOpt(
         "workers", default=1, min=1, help="Number of server processes."
     ),
+    cfg.BoolOpt(
+        "cpu_affinity",
+        default=False,
+        help="Bind each server process to one CPU, so that the threads of a "
+        "request do not wait for each other across CPUs: Python runs one at "
+        "a time. For CPUs that this API has for itself; beside other busy "
+        "processes, or with fewer CPUs than processes, it can be slower.",
+    ),
     cfg.IntOpt(
         "threads",
         default=16,

@@ -1,6 +1,7 @@
 """gunicorn's process of a server, and its configuration."""
 
 import asyncio
+import collections
 import os
 import signal
 from typing import Any
@@ -15,8 +16,13 @@ from tacker_cnf.http_server import limits
 class Worker(base.Worker):  # type: ignore[misc]
     """Runs the server that gunicorn's application builds."""
 
+    #: the CPU that it is bound to; None: it uses any
+    cpu: int | None = None
+
     def run(self) -> None:
         """Serve until SIGTERM, or until the parent process has ended."""
+        if self.cpu is not None:
+            os.sched_setaffinity(0, {self.cpu})
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
@@ -32,6 +38,12 @@ class Worker(base.Worker):  # type: ignore[misc]
         while self.alive and self.ppid == os.getppid():  # noqa: ASYNC110
             await asyncio.sleep(1.0)
         stop.set()
+
+
+def choose_cpu(arbiter: Any, worker: Worker) -> None:
+    """Choose the CPU to which the fewest other workers are bound."""
+    others = collections.Counter(w.cpu for w in arbiter.WORKERS.values())
+    worker.cpu = min(sorted(os.sched_getaffinity(0)), key=others.__getitem__)
 
 
 class Logger(glogging.Logger):  # type: ignore[misc]
@@ -69,4 +81,6 @@ def configuration(options: Any) -> Config:
         "keyfile": options.tls_key,
     }.items():
         config.set(name, value)
+    if options.cpu_affinity:
+        config.set("pre_fork", choose_cpu)
     return config

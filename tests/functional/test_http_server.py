@@ -1,6 +1,7 @@
 """HTTP and TLS of the API server."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -354,6 +355,29 @@ class TestWorkers(ServerTest):
         for _ in range(20):
             self.assertEqual(200, self.server.get("/healthcheck").status)
         self.assertEqual(0, self.server.program.stop())
+
+
+class TestCpuAffinity(ServerTest):
+    options = {"workers": 3, "cpu_affinity": True}  # noqa: RUF012
+
+    def cpus(self) -> list[int]:
+        """Return the CPUs to which the processes are bound."""
+        sets = map(os.sched_getaffinity, self.server.worker_pids())
+        return sorted(cpu for cpus in sets if len(cpus) == 1 for cpu in cpus)
+
+    def wait_for(self, expected: list[int]) -> None:
+        waiting.until(lambda: self.cpus() == expected, f"CPUs {expected}")
+
+    def test_the_processes_are_distributed_over_the_cpus(self) -> None:
+        allowed = sorted(os.sched_getaffinity(0))
+        expected = sorted((allowed * 3)[:3])
+        self.wait_for(expected)
+        killed = self.server.worker_pids()[0]
+        os.kill(killed, signal.SIGKILL)
+        waiting.until(
+            lambda: killed not in self.server.worker_pids(), "another process"
+        )
+        self.wait_for(expected)
 
 
 class TestPlainHttp(testtools.TestCase):
