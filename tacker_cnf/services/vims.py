@@ -261,8 +261,9 @@ def _change(
     vim = vims.get(session, vim_id)
     if requested.is_default:
         vims.demote_default(session, vim.project_id)
+    name = vim.name
     _apply(vim, requested)
-    if requested.name is not None:
+    if vim.name != name:
         vims.count_change(session, vim_id)
     if requested.shares:
         sharing.share(

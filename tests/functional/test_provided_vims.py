@@ -181,7 +181,7 @@ class TestLifecycle(ProvidedCase):
         path = f"{INSTANCES}/{instance_id}"
         known = {"If-None-Match": self.tag(instance_id)}
         for change, status in (
-            ({"description": "of the site"}, 304),
+            ({"description": "of the site", "name": vim["name"]}, 304),
             ({"name": "renamed"}, 200),
         ):
             vim_path = f"{VIMS}/{vim['id']}"
