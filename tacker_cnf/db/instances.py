@@ -88,7 +88,8 @@ class StoredInstance(NamedTuple):
     """A VNF instance as the database has it."""
 
     instance: VnfInstance
-    #: number of its changes, and of those of the VIMs that it provides
+    #: number of its changes; a VIM that it provides counts when it is
+    #: registered, renamed or deleted
     generation: int
     #: the package of its VNFD
     package_id: str

@@ -187,7 +187,7 @@ def list_interests(session: orm.Session) -> Sequence[Interest]:
             Row.id,
             Row.project_id,
             Row.all_projects,
-            Row.api,
+            Row.api.label("api"),
             Row.filter,
             Row.package_filter,
         ),
