@@ -25,13 +25,7 @@ _BY_ID: Final = sa.select(Row).where(Row.id == sa.bindparam("vim_id"))
 _USABLE: Final = _BY_ID.where(scope.usable_by(Row, sa.bindparam("project_id")))
 _COUNT_CHANGE: Final = (
     sa.update(models.VnfInstance)
-    .where(
-        models.VnfInstance.id.in_(
-            sa.select(Provider.vnf_instance_id).where(
-                Provider.vim_id == sa.bindparam("vim_id")
-            )
-        )
-    )
+    .where(models.VnfInstance.id == sa.bindparam("instance_id"))
     .values(generation=models.VnfInstance.generation + 1)
 )
 #: columns that are updated when a VNF provides a VIM again
@@ -138,8 +132,14 @@ def count_change(session: orm.Session, vim_id: str) -> None:
     """Count a change of the VNF instance that provides a VIM, since it shows
     the ID and the name of the VIM: its entity tag changes.
     """
-    session.flush()
-    session.connection().execute(_COUNT_CHANGE, {"vim_id": vim_id})
+    instance_id = session.scalar(
+        sa.select(Provider.vnf_instance_id).where(Provider.vim_id == vim_id)
+    )
+    # by its key: MariaDB locks all rows that it looks at
+    if instance_id is not None:
+        session.connection().execute(
+            _COUNT_CHANGE, {"instance_id": instance_id}
+        )
 
 
 def record_use(
