@@ -7,6 +7,7 @@ import fixtures
 import sqlalchemy as sa
 
 from tacker_cnf import errors
+from tacker_cnf.db import scope
 from tacker_cnf.drivers.base import InfraTask, TaskContext
 from tacker_cnf.drivers.kubernetes.cluster_connection import VIM_TYPE
 from tacker_cnf.lcm.vnf_plan import ActionOutcome, ActionType, VnfPlan
@@ -316,17 +317,16 @@ class TestWithoutPlan(PlanCase):
         self.vnfm.wait_operation(location)
 
     def test_an_operation_that_the_client_may_not_read(self) -> None:
-        def hide_rows(execution: Any, _: Any) -> None:
-            execution.statement = execution.statement.where(sa.false())
+        rows = scope.rows
+
+        def hide_rows(session: Any, statement: Any, *parameters: Any) -> Any:
+            return rows(session, statement.where(sa.false()), *parameters)
 
         self.vnfm.create_instantiated()
         (op_occ,) = self.vnfm.call("GET", OP_OCCS).json
         self.assertEqual(200, self.read(op_occ["id"]).status)
         self.useFixture(
-            fixtures.MonkeyPatch(
-                "tacker_cnf.db.scope.limit_to_client",
-                hide_rows,
-            )
+            fixtures.MonkeyPatch("tacker_cnf.db.scope.rows", hide_rows)
         )
         self.assert_missing("There is no lifecycle operation", op_occ["id"])
 
